@@ -107,7 +107,7 @@ test('a failed refund of a stray charge is a mismatch, even if the charge is old
   ]);
 });
 
-test('a stray charge that the processor’s search does not include is no mismatch', async () => {
+test('a recorded stray charge is no mismatch, even if the processor’s search does not find it', async () => {
   const payment = await harness.paid('k-1');
   const { chargeId } = await harness.makeStrayCharge(payment, 700);
   await harness.world.learn(payment);
@@ -246,7 +246,7 @@ describe('a correction', () => {
     expect(await harness.mismatches()).toMatchObject([{ processorMinor: 59, ledgerMinor: 118, kind: 'fees_differ' }]);
   });
 
-  test('of a fee that the processor does not report is ignored, like its reversal', async () => {
+  test('of a fee that the processor does not report causes no mismatch, and neither does its reversal', async () => {
     const payment = await harness.paid('k-1');
     await harness.correct('c-1', { payment, postings: legs('fees', 'processor_clearing', 30) });
     await harness.correct('c-2', { payment, postings: legs('fees', 'corrections', 30) });

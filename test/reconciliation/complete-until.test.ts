@@ -37,7 +37,7 @@ describe('while the copies of one of two databases are behind', () => {
     harness.wait(20);
   });
 
-  /** Returns the index of outcomes without those that are not copied. */
+  /** Returns an index of outcomes that does not contain the missing ones. */
   const without = (isMissing: (outcome: OutcomePlace) => boolean): Pick<ReconcileTools, 'outcomes'> => {
     const { ledger } = harness.store;
     return {
@@ -65,7 +65,7 @@ describe('while the copies of one of two databases are behind', () => {
     await harness.recent();
     behindMs = harness.clock.nowMs();
     harness.wait(20);
-    // The charge is old, so only the outcome of the refund leads to the payment.
+    // The charge is old, so a comparison finds the payment only through the outcome of the refund.
     await harness.change(`${payment}/refunds`, 'r', { amount: 100 });
     await harness.inside.refund(harness.chargeOf(payment).chargeId, 300);
     const away = new RetryableError('store_unavailable', 'the database does not respond');

@@ -105,7 +105,7 @@ describe('the open mismatches', () => {
     ['tenant=ten_other', 'tenant', 'unknown_parameter'],
     ['created_from=-1', 'created_from', 'invalid_request'],
     ['starting_after=pay_1', 'starting_after', 'invalid_request'],
-  ])('cannot be listed with %s, which returns 400 and names %s', async (search, param, code) => {
+  ])('cannot be listed with %s: the response is 400 and names %s', async (search, param, code) => {
     const reply = await harness.get(`${PATH}?${search}`);
 
     expect(reply.status).toBe(400);

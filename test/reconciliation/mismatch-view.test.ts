@@ -48,7 +48,7 @@ describe('the view of mismatches', () => {
 
   test('stores the later of two concurrent comparisons, and counts a difference only once if both comparisons found it', async () => {
     let rival: (() => Promise<unknown>) | undefined;
-    /** Lets the rival write between the read and the write. */
+    /** Lets the rival write between the read and the write of the other comparison. */
     class Raced extends MemoryViews {
       override async exchange(changes: Parameters<MemoryViews['exchange']>[0]): Promise<boolean> {
         const act = rival;

@@ -20,7 +20,7 @@ describe('an open charge with a lost callback', () => {
     expect(await harness.store.inquiries()).toMatchObject([{ operationId: chargeId, waitsFor: 'bank' }]);
   });
 
-  test('is queued within a day, if its queue entry was lost: a pending second charge of a payment', async () => {
+  test('is queued within a day: a pending second charge of a payment', async () => {
     const paymentId = await harness.paid('two');
     const operationId = storedOperationId('by-hand');
     const second = { operationId, paymentId, amountMinor: 1000, currency: 'EUR', source: 'tok_async' };

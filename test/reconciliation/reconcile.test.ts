@@ -287,7 +287,7 @@ describe('a difference', () => {
     expect(harness.differences()).toMatchObject([{ status: 'confirmed', mismatch: { processorMinor: 1750 } }]);
   });
 
-  test('has one row for each currency, only in the list of its own tenant and mode', async () => {
+  test('is stored in one row for each currency, and only in the list of its own tenant and mode', async () => {
     harness.registerKey(OTHER_KEY, { tenantId: tenantId('ten_other') });
     const ours = await harness.paid('k-1');
     await harness.makeStrayCharge(ours, 700);
@@ -468,7 +468,7 @@ describe('a charge without a payment', () => {
     expect(harness.differences()).toMatchObject([{ subject: payment, mismatch: { processorMinor: 1_700 } }]);
   });
 
-  test('is a mismatch of the payment in its metadata, even if that payment belongs to another account', async () => {
+  test('is a mismatch of the payment in its metadata, even if that payment was made with another processor account', async () => {
     const payment = await harness.paid('k-1');
     const { processor } = harness;
     const other: ProcessorBooks = { ...processor, account: 'acct_other' };

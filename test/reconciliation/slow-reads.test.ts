@@ -10,7 +10,7 @@ import { reconcileRecentJob } from '../../lambdas/reconciliation/use/reconcile.t
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 import { ReconcileHarness } from './reconcile-harness.ts';
 
-/** Number of payments of the other processor whose charges must be read by id, because no list has them. */
+/** Number of payments at the first processor. Their charges are in no list, so they must be read by id. */
 const REFUNDS = 120;
 
 /** Waits an hour, then runs the hourly comparison. */
@@ -62,9 +62,9 @@ test.each(['respond', 'time out'])(
 
 test.each([
   ['time out', 'processor_timeout', 8],
-  ['show unreadable charges', 'processor_answer_unreadable', 20],
+  ['return unreadable charges', 'processor_answer_unreadable', 20],
 ])(
-  'a run that compares 20 open mismatches again makes a limited number of reads if they %s',
+  'a run that compares 20 open mismatches again makes a limited number of reads if the reads %s',
   async (_what, code, most) => {
     const harness = new ReconcileHarness();
     const { processor } = harness;

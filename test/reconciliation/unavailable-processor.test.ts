@@ -14,7 +14,7 @@ beforeEach(() => {
 
 describe('while one of two processors is unavailable', () => {
   const unavailable = () => new RetryableError('processor_unavailable', 'no response');
-  /** The books of another processor, whose requests all fail. */
+  /** The books of a second processor, whose lists of charges cannot be read. */
   const away = (): ProcessorBooks => ({
     ...harness.processor,
     name: 'second',

@@ -49,7 +49,7 @@ const deliver = (event: string, charge: string) =>
 const typesOf = async (request: CreatePayment) => (await world.chain(request)).transitions.map(({ type }) => type);
 const paymentOf = async (request: CreatePayment) => (await world.chain(request)).state.payment;
 
-/** Creates a payment whose captured amount differs from the requested amount. @returns the charge */
+/** Creates a payment whose captured amount differs from the requested amount. @returns the charge id */
 async function inReview(): Promise<string> {
   mine = paymentRequest('mine', { source: 'tok_async' });
   await world.pay(mine);
@@ -59,7 +59,7 @@ async function inReview(): Promise<string> {
   return charge;
 }
 
-/** Decides that the payment succeeded, while the books cannot be read. */
+/** Records the operator's decision that the payment succeeded. The books cannot be read at that time. */
 function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>) {
   const readCharge = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
   const books = [{ ...world.processor, readCharge }];
@@ -151,7 +151,7 @@ describe('the payment’s own charge, identified only by the operation id in its
   });
 });
 
-describe('a charge of the payment whose metadata names nothing anymore', () => {
+describe('a charge whose metadata was removed', () => {
   const refunded = async (charge: string) => {
     await edit(charge, {});
     world.clock.advance(30 * 24 * 60 * MINUTE_MS);
@@ -173,7 +173,7 @@ describe('a charge of the payment whose metadata names nothing anymore', () => {
     expect(await refunded(chargeId)).toMatchObject({ transitions: ['refund.completed'] });
   });
 
-  test('is not recorded if the payment does not have it', async () => {
+  test('is not recorded if it belongs to a different payment than the callback names', async () => {
     await world.pay(mine);
     expect(await refunded(world.chargeOf(other))).toEqual({
       kind: 'orphaned',
@@ -199,7 +199,7 @@ describe('the payment’s own charge with a changed operation in its metadata', 
     expect(await paymentOf(mine)).toMatchObject({ status });
   });
 
-  test('posts its fee', async () => {
+  test('has its fee posted', async () => {
     await world.pay(mine);
     const charge = world.chargeOf(mine);
     await world.processor.inside.correct(charge, { fee: 30, metadata: { payment: mine.paymentId, ...RENAMED } });

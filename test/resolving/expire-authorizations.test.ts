@@ -177,7 +177,7 @@ describe('an authorization hold', () => {
       expect(world.processor.charges(world.request.paymentId)).toMatchObject([{ status: 'voided' }]);
     });
 
-    test('stays open until the absence of the charge is proven', async () => {
+    test('stays open while the look-up of the charge fails', async () => {
       await world.authorize();
       overdue();
       const no = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));

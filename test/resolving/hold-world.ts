@@ -86,7 +86,7 @@ export class HoldWorld extends World {
     return this.typesOf(this.request);
   }
 
-  /** Lists violations of the guarantees. If `quiet`, also lists unfinished work. */
+  /** Lists violations of the guarantees. If `quiet`, also lists unfinished work and a wrong result of the hold. */
   async violations(quiet = false): Promise<readonly string[]> {
     const { transitions, state } = await this.chain(this.request);
     const { payment } = state;

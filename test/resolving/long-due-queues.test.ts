@@ -72,7 +72,7 @@ async function take(ms: number): Promise<void> {
 }
 
 describe('a hold', () => {
-  /** Time to read 25,000 holds one after the other at a processor that does not respond, at 5,000 ms per read. */
+  /** Time of 25,000 sequential reads of holds at a processor that does not respond, at 5,000 ms each. Milliseconds. */
   const ALL_SLOW_MS = 25_000 * 5_000;
   const HOLDS_AT_ONCE = 10;
   const SHORT_MS = DAY_MS;
@@ -255,7 +255,7 @@ test(
         },
         waiting: () => undefined,
       });
-    // A sweep reads 400 rows at once.
+    // A sweep reads up to 400 rows.
     for (let minute = 0; minute <= Math.ceil(entries / 400); minute += 1) {
       await sweep();
       clock.advance(MINUTE_MS);

@@ -38,7 +38,7 @@ const { entries: ENTRIES, looks: LOOKS } = whole(
 );
 /** Duration of one read, in milliseconds. All reads of a run together take 11 seconds. */
 const LOOK_MS = 11_000 / LOOKS;
-/** Time to read all entries once, in milliseconds. */
+/** Time in which one run a minute reads all entries once, in milliseconds. */
 const ALLOWANCE_MS = Math.ceil(ENTRIES / LOOKS) * MINUTE_MS;
 const LONG_MS = 600_000;
 
@@ -62,11 +62,11 @@ const put = (Item: Record<string, unknown>, TableName: string = TABLES.registry)
   return harness.store.database.client.send(new PutCommand({ TableName, Item }));
 };
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
-/** Returns a time for the entry, in Unix milliseconds. The times of all entries are spread evenly between two ages. */
+/** Returns a time for the entry, in Unix milliseconds. The entries' ages are spread evenly from `fromMs` to `toMs`. */
 const spread = (each: number, fromMs: number, toMs: number) =>
   startedAtMs - fromMs - Math.floor(((toMs - fromMs) * each) / ENTRIES);
 
-/** Simulates a read that finds no outcome, so that the entry stays. */
+/** Simulates a read that finds no outcome, so that the entry stays in its queue. */
 function look(name: string): Promise<never> {
   looked.set(name, [...(looked.get(name) ?? []), harness.clock.nowMs()]);
   harness.clock.advance(LOOK_MS);
@@ -120,7 +120,7 @@ const firstWaitMs = (name: string): number => {
   const [firstMs = 0, readMs = Number.POSITIVE_INFINITY] = timesOf(name);
   return looked.has(name) ? readMs - firstMs : Number.POSITIVE_INFINITY;
 };
-/** Returns the names of the entries that waited longer than their interval at that age, plus the allowance. */
+/** Returns the names of the entries that once waited longer than the interval for their age, plus the allowance. */
 const overdue = (schedules: ReadonlyMap<string, LookUpSchedule>): readonly string[] =>
   [...schedules].flatMap(([name, schedule]) =>
     timesOf(name).some((atMs, index, times) => {
@@ -261,7 +261,7 @@ test(
 );
 
 test(
-  'an open order is tried within its interval plus the time to try all open orders',
+  'an open order is attempted within its interval plus the time to attempt all open orders',
   async () => {
     const open = names('order').map((name) => `ord_${paymentIdFor(name).slice('pay_'.length)}` as OrderId);
     const queue = (orderId: OrderId, createdAtMs: number) => {
@@ -383,7 +383,7 @@ test(
 );
 
 test(
-  'a stale claim is finished by the next run despite many released or owned claims',
+  'a stale claim is finished by the next run despite many claims that are released or still have a lease',
   async () => {
     for (const [each, name] of names('released').entries()) {
       const claimedAtMs = spread(each, 0, 14 * MINUTE_MS);

@@ -1,4 +1,4 @@
-/** Objects that only the processor's books show as open are tracked again after a restore has lost their queue entries. */
+/** An object that only the processor's books show as open is tracked again after a restore has lost its queue entry. */
 import { describe, expect, test } from '@jest/globals';
 import { DynamoDbImpliedRows } from '../../lambdas/resolving/store/dynamodb-implied-rows.ts';
 import { initialQueueRebuildState, rebuildQueues } from '../../lambdas/resolving/use/rebuild-queues.ts';
@@ -13,7 +13,7 @@ async function rebuild(world: OpenObjectsWorld): Promise<number> {
   return (await rebuildQueues(tools, initialQueueRebuildState(1), async () => undefined)).missing.inquiry;
 }
 
-describe('an object of an old payment that has ended in the chain but is open in the books', () => {
+describe('an object of an old payment, open in the books but final in the chain,', () => {
   test.each(['a refund that Payonce recorded as failed', 'a dispute that was won and reopened', 'a dispute'])(
     'is tracked again after its queue entry was lost: %s',
     async (kind) => {
@@ -36,7 +36,7 @@ describe('an object of an old payment that has ended in the chain but is open in
     },
   );
 
-  test('costs one read if it has ended at the processor, too', async () => {
+  test('leaves the queue again if it has ended at the processor, too', async () => {
     const world = new OpenObjectsWorld();
     const payment = paymentRequest('ended');
     await world.pay(payment);

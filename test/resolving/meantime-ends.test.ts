@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
 
 type Act = (world: OpenObjectsWorld, payment: CreatePayment) => Promise<void>;
 
-/** Returns the payment's own charge, which is its first. */
+/** Returns the id of the payment's own charge, which is its first charge. */
 const ownOf = ({ processor }: OpenObjectsWorld, { paymentId }: CreatePayment): string =>
   String(processor.charges(paymentId)[0]?.chargeId);
 
@@ -34,7 +34,7 @@ const review: Act = async (world, payment) => {
   await world.sendCallback(own);
 };
 
-/** The ends of a payment. `last` ends a review, so that the books can be compared. */
+/** Ways in which a payment ends. `last` decides a payment in review, so that the books can be compared. */
 const ENDS: Readonly<Record<string, { readonly begin: Act; readonly end: Act; readonly last?: Act }>> = {
   declined: {
     begin: pay('tok_async'),
@@ -185,8 +185,8 @@ const CASES = Object.entries(KINDS).flatMap(([kind, { endings }]) =>
   ),
 );
 /**
- * Number of slices. Each slice covers all ways, ends and endings, because this number has no common factor with their
- * numbers.
+ * Number of slices. It has no common factor with the numbers of ways, ends and endings, so each slice covers all of
+ * them.
  */
 const PARTS = 23;
 
@@ -275,9 +275,9 @@ const HOLD_CASES = (['capture', 'cancel'] as const).flatMap((kind) =>
   ),
 );
 
-describe('a change of a hold whose response was lost', () => {
+describe('a change of a hold whose owner crashed', () => {
   test.each(HOLD_CASES)(
-    'ends as at the processor, or raises an alarm: $kind, crash $lost the call, $meantime by an operator',
+    'has the same result as at the processor, or raises an alarm: $kind, crash $lost the call, $meantime by an operator',
     async (history) => {
       const { kind, lost, meantime } = history;
       const world = new OpenObjectsWorld();
@@ -296,7 +296,7 @@ describe('a change of a hold whose response was lost', () => {
       if (isWrong && booked !== there) expect(world.alarms).toContain('contradiction');
       else expect(booked).toBe(there);
       const [charge] = world.processor.charges(payment.paymentId);
-      // A hold that the operator wrongly declared captured is still open at the processor.
+      // After a wrong decision, the charge stays queued while its hold is open at the processor.
       expect(await world.queued()).toEqual(isWrong && charge?.status === 'authorized' ? [charge.chargeId] : []);
       expect(world.reported).toEqual([]);
     },

@@ -49,7 +49,7 @@ async function succeedsLate(key: string): Promise<{ request: CreatePayment; char
   return { request, charge };
 }
 
-/** Runs the resolver for some days. */
+/** Runs the resolver for this number of days. */
 async function live(days: number): Promise<void> {
   for (let minute = 0; minute < days * 24 * 60; minute += RUN_EVERY_MINUTES) {
     await harness.resolveInquiries();
@@ -59,7 +59,7 @@ async function live(days: number): Promise<void> {
   }
 }
 
-/** Returns the captured amount minus refunds and disputes that are not won, in minor units. */
+/** Returns the captured amount minus all refunds, and minus the disputes that are not won, in minor units. */
 function heldAtProcessor(request: CreatePayment): number {
   const disputed = harness.processor
     .charges(request.paymentId)
@@ -76,7 +76,7 @@ async function expectBooksToAgree(request: CreatePayment): Promise<void> {
 }
 
 describe('a stray charge with a dispute', () => {
-  test('is not refunded while the dispute withholds its money, even if no callback arrives between its success and the dispute', async () => {
+  test('is not refunded while the dispute withholds its money, even if no callback arrived before the dispute', async () => {
     const { request, charge } = await succeedsLate('disputed');
     await harness.processor.inside.dispute(charge, 1000);
     await sendCallback(charge);
@@ -304,7 +304,7 @@ test('a stray charge with more new facts than fit into one transaction is record
   await expectBooksToAgree(request);
 });
 
-test('a later run records the remaining facts after a crash of a run that recorded some of them', async () => {
+test('a run that crashes after it has recorded some facts leaves the other facts to a later run', async () => {
   const request = paymentRequest('part', { source: 'tok_action' });
   await harness.pay(request);
   const charge = harness.chargeOf(request);
@@ -507,7 +507,7 @@ describe('an operator’s decision about a payment', () => {
     expect(await harness.store.inquiries()).toEqual([]);
   });
 
-  test('includes earlier refunds made at the processor if its outcome is "succeeded"', async () => {
+  test('with the outcome "succeeded" leads to the posting of earlier refunds at the processor', async () => {
     const { request, charge } = await inReview('refunded');
     await harness.processor.inside.refund(charge, 999);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
@@ -545,7 +545,7 @@ describe('an operator’s decision about a payment', () => {
     expectReported(request);
   });
 
-  test('waits for an unavailable processor, and is rechecked until the books can be read', async () => {
+  test('is checked again until the books of an unavailable processor can be read, without a reported failure', async () => {
     const { request } = await inReview('away');
     await decide(request, {});
     const chargesOfPayment = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));

@@ -35,7 +35,7 @@ export class OpenObjectsWorld extends World {
     return (await this.store.inquiries()).map(({ operationId }) => operationId);
   }
 
-  /** Runs the jobs for `hours` hours, with `halves` half hours between two runs. */
+  /** Runs the jobs for `hours` hours, once every `halves` half hours. */
   async live(hours: number, { halves = 1, ...changes }: Partial<WorldTools> & { halves?: number } = {}): Promise<void> {
     const tools = { ...this.tools, ...changes };
     for (let half = 0; half < 2 * hours; half += halves) {
@@ -69,7 +69,7 @@ export class OpenObjectsWorld extends World {
     if (outcome.kind !== 'first') throw new Error(`the decision was not made: ${JSON.stringify(outcome)}`);
   }
 
-  /** Decides, as an operator, about the change while the processor's books cannot be read. */
+  /** Records an operator's decision about the change. The processor's books cannot be read at that time. */
   decideUnread(payment: CreatePayment, { operationId }: ChangePayment, outcome: 'failed' | 'succeeded' = 'failed') {
     const unread = { ...this.processor, readCharge: unanswered };
     return this.decide(payment, { outcome, change: operationId, override: true }, [unread]);
@@ -85,7 +85,7 @@ export class OpenObjectsWorld extends World {
     }
   }
 
-  /** Returns the money of the payment's charges at the processor and the posted money, both in minor units. */
+  /** Returns the balance of the payment's charges at the processor, and the posted balance, in minor units. */
   async held(payment: CreatePayment): Promise<{ readonly there: number; readonly booked: number }> {
     const charges = this.processor.charges(payment.paymentId);
     const there = charges.reduce((sum, { capturedMinor, refunds, disputes }) => {
@@ -195,7 +195,7 @@ const foreignRefund =
     return { chargeId, end: () => world.processor.inside.endRefund(refund, status) };
   };
 
-/** The kinds of object that can open after the payment's own course, with the courses after which each can open. */
+/** The kinds of object that can be open, and the payment states in which each kind can be open. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   'a pending second charge': { courses: ALL, open: secondCharge('tok_async') },
   'a pending second charge that names the operation': {

@@ -42,7 +42,7 @@ const unanswered = async (): Promise<never> => {
   throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 };
 
-/** Runs the jobs for `hours` hours, with `halves` half hours between two runs. */
+/** Runs the jobs for `hours` hours, once every `halves` half hours. */
 async function live(hours: number, halves = 1): Promise<void> {
   for (let half = 0; half < 2 * hours; half += halves) {
     await resolveClaims(tools());
@@ -74,7 +74,7 @@ async function decide(payment: CreatePayment, asked: Omit<AskedDecision, 'kind'>
   expect(outcome).toMatchObject({ kind: 'first', answer: { status: 200 } });
 }
 
-/** Decides, as an operator, that the change failed while the processor's books cannot be read. */
+/** Records an operator's decision that the change failed. The processor's books cannot be read at that time. */
 const decideUnread = (payment: CreatePayment, { operationId }: ChangePayment) =>
   decide(payment, { outcome: 'failed', change: operationId, override: true }, [
     { ...world.processor, readCharge: unanswered },
@@ -90,7 +90,7 @@ async function sendUnanswered(asked: ChangePayment): Promise<void> {
   }
 }
 
-/** Returns the money of the payment's charges at the processor and the posted money, both in minor units. */
+/** Returns the balance of the payment's charges at the processor, and the posted balance, in minor units. */
 async function held(payment: CreatePayment) {
   const charges = world.processor.charges(payment.paymentId);
   const there = charges.reduce((sum, { capturedMinor, refunds, disputes }) => {
@@ -185,7 +185,7 @@ describe('a refund that is pending at the processor but final in the chain', () 
 });
 
 describe('a pending charge made by another attempt of the payment', () => {
-  test('is tracked if its owner crashed after the send, and another charge of the operation has ended the payment', async () => {
+  test('is tracked if its owner crashed after the send, and another charge of the operation has completed the payment', async () => {
     const payment = paymentRequest('owner-dies', { source: 'tok_async' });
     await world.claimThenDie(payment, true);
     const first = world.chargeOf(payment);
@@ -198,7 +198,7 @@ describe('a pending charge made by another attempt of the payment', () => {
     expect(world.refundedAtProcessor(payment)).toBe(1000);
   });
 
-  test('is tracked if its owner received no response, and another charge has ended the payment', async () => {
+  test('is tracked if its owner received no response, and another charge has completed the payment', async () => {
     const payment = paymentRequest('no-answer', { source: 'tok_async' });
     const { processor } = world;
     const { paymentId } = payment;

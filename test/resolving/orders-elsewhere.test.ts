@@ -49,7 +49,7 @@ test('an order whose process crashed and whose shop was then removed raises one 
   expect(harness.keptMinor(request)).toBe(0);
 });
 
-test('a claim of an order that cannot be finished raises a single alarm over several runs', async () => {
+test('an order claim that cannot be finished raises a single alarm over several runs', async () => {
   const harness = new World();
   const died = () => Promise.reject(new Error('the process died'));
   await expect(harness.order(orderRequest('stuck'), { stock: { ...harness.stock, reserve: died } })).rejects.toThrow();

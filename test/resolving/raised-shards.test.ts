@@ -33,7 +33,7 @@ const TIMES = [1, 4, 6, 8].map((day) => Date.UTC(2026, 2, day, 12));
 const [BEFORE = 0] = TIMES;
 const LAST = TIMES.at(-1) ?? 0;
 const COUNT = 40;
-/** Number of rows written at all `TIMES`. */
+/** Total number of rows: `COUNT` at each of `TIMES`. */
 const TOTAL = COUNT * TIMES.length;
 const ALL = { untilMs: Number.MAX_SAFE_INTEGER, limit: 10 * TOTAL };
 const keys = Array.from({ length: COUNT }, (_, index) => `raised-${index}`);
@@ -151,7 +151,7 @@ describe('after the peak rates were raised twice and lowered, rows written at ea
   });
 });
 
-test('a read of a queue requests at least its limit of rows, and at most 32 times as many at the maximum rates', async () => {
+test('a read of a queue requests at least its limit of rows, and at most 32 times as many, even at the maximum rates', async () => {
   let requested = 0;
   const { client } = stores.database;
   const send = (command: Parameters<typeof client.send>[0]): Promise<unknown> => {

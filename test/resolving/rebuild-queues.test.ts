@@ -150,7 +150,7 @@ describe('the queue rebuild after a Registry restore', () => {
     const taken = await pay('taken', { reference: 'invoice-7' });
     const [row] = world.store.database.items(TABLES.registry, RegistryRow.reference);
     expect(row).toMatchObject({ paymentId: taken.paymentId });
-    // A restored copy can contain half of a transaction.
+    // A restored copy can contain half of a transaction, so the reference can name the older payment.
     const older = { ...row, paymentId: ended.paymentId };
     await world.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item: older }));
     await rebuild();
@@ -159,7 +159,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(world.taken(again)).toBe(0);
   });
 
-  test('does not declare a refund by another user of the account failed, even if its id looks like a Payonce id', async () => {
+  test('does not fail a refund by another user of the account, even if its id looks like a Payonce id', async () => {
     const request = await pay('external');
     const charge = world.chargeOf(request);
     const refund = { id: 'ref_abc', object: 'refund', charge, amount: 300, status: 'pending', metadata: {} } as const;

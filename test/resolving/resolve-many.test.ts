@@ -83,7 +83,7 @@ test('orders with e-mails that are delayed for days fill every run, but do not b
   expect((await harness.read(late)).email.status).toBe('sent');
 });
 
-test('one run drives an order no longer than a request does; the next run continues', async () => {
+test('one run works on an order no longer than a request does; the next run continues', async () => {
   const harness = new World();
   const late = orderRequest('slow');
   const unavailable = () => Promise.reject(new RetryableError('stock_timeout', 'no'));
@@ -110,7 +110,7 @@ test('if all queues are full and slow, each gets its share of the run within the
   const ids = Array.from({ length: 1_000 }, (_, each) => each);
   const begun: Record<string, number> = {};
   const handled: Record<string, number> = {};
-  /** Returns a read of a chain that takes 40 ms and finds nothing, so that the entry is closed. */
+  /** Returns a function that reads a chain for 40 ms and finds nothing, so that the entry is closed. */
   const read = (queue: string) => async () => {
     begun[queue] ??= clock.nowMs() - startedAtMs;
     handled[queue] = (handled[queue] ?? 0) + 1;

@@ -138,7 +138,7 @@ describe('a stray charge', () => {
     expect((await harness.typesOf(request)).filter((type) => type === 'payment.late_success')).toHaveLength(2);
   });
 
-  test('raises the late-success alarm when the job finds its captured hold; a later callback records nothing', async () => {
+  test('raises the late-success alarm when the job finds its hold captured; a later callback records nothing', async () => {
     const { charge } = await lateHold();
     await harness.processor.inside.capture(charge);
     const alarms: string[] = [];
@@ -147,7 +147,7 @@ describe('a stray charge', () => {
     expect(await harness.deliver(callback('h_3', charge))).toMatchObject({ transitions: [] });
   });
 
-  test('stays queued for a refund if its void entry is closed late', async () => {
+  test('stays queued for a refund if the earlier queue entry for its void is closed late', async () => {
     const { request, charge } = await lateHold();
     const [hold] = await harness.store.chargesToReturn(ALL_DUE);
     await harness.processor.inside.capture(charge);
@@ -367,7 +367,7 @@ describe('the resolver', () => {
     harness.clock.advance(3 * 60 * 60_000);
     const books = [away];
     asked = 0;
-    // After an hour, the resolver reads once every 15 minutes.
+    // The resolver looks up an outcome that is older than an hour only once every 15 minutes.
     const counts = { finished: 0, waiting: 0, undecidable: 0, failed: 0 };
     for (let minute = 0; minute < 30; minute += 1) {
       harness.clock.advance(60_000);
@@ -469,7 +469,7 @@ describe('the resolver', () => {
       }
     }
 
-    test('finds the approval within half an hour, and then ends its look-ups', async () => {
+    test('finds the approval within half an hour, and then makes no further look-up', async () => {
       const request = paymentRequest('approved', { source: 'tok_action' });
       expect(await harness.pay(request)).toMatchObject({ answer: { status: 202 } });
       await lookFor(QUARTER);

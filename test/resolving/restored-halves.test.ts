@@ -15,12 +15,12 @@ import { TABLES } from '../world/tables.ts';
 import { BEN, HISTORIES } from './restored-histories.ts';
 import { type Cut, type HistoryStep, RestoredWorld, type Transaction } from './restored-world.ts';
 
-/** Actor after the restore: the client retries its request, or only the jobs run. */
+/** `repeated`: the client retries its requests right after the restore. `left`: it retries them after the jobs. */
 type Next = 'repeated' | 'left';
 
 /**
- * Runs a history until its tables are lost, restores and recovers the tables, runs the jobs, and retries the requests
- * that got no response.
+ * Runs a history until its tables are lost, and restores and recovers the tables. Then the client retries its requests,
+ * the remaining steps happen, and the jobs run.
  *
  * @returns the violations that remain after all work
  */
@@ -134,7 +134,7 @@ describe('before the recovery,', () => {
     expect((await world.world.chain(world)).state.strayCharges.size).toBe(1);
   });
 
-  test('the jobs close queue entries whose payment was lost', async () => {
+  test('the jobs close queue entries whose payment or order was lost', async () => {
     const { world } = await restored('an orphaned callback, and its adoption', 3, ['ORPHAN']);
     world.adopt();
     const { store, clock } = world.world;
@@ -189,7 +189,7 @@ describe('the recovery', () => {
   });
 
   test.each(['an approved correction', 'an approved decision', 'an approved refund'])(
-    'ends %s whose verdict was lost, so that it can be neither approved nor rejected',
+    'restores the lost verdict of %s, so that the approval cannot be rejected afterwards',
     async (history) => {
       const steps = HISTORIES[history] ?? [];
       const world = new RestoredWorld();

@@ -35,7 +35,7 @@ export interface Transaction {
   readonly rows: readonly string[];
 }
 
-/** Restore point within a transaction. The restored copy contains only these rows of the transaction. */
+/** Restore point within a transaction, by indexes. The restored copy contains only its rows in `kept`. */
 export interface Cut {
   readonly transaction: number;
   readonly kept: readonly number[];
@@ -47,7 +47,7 @@ const APPROVALS = { aboveMinor: { EUR: 5_000 }, lifetimeMs: 72 * 60 * MINUTE_MS 
 export class RestoredWorld {
   api: Api;
   readonly transactions: Transaction[] = [];
-  /** Payments that the comparison reported, or that the recovery could not read. */
+  /** Payments that the comparison reported, and payments whose chains the recovery reported as broken or unreadable. */
   readonly #named = new Set<string>();
   /** Payments and orders whose keys the recovery reported. */
   readonly #lost = new Set<string>();
@@ -106,7 +106,7 @@ export class RestoredWorld {
   }
 
   /**
-   * Retries a request up to three times while it fails with a 5xx status, as its client does.
+   * Sends a request again, and retries it up to three times while it fails with a 5xx status, as its client does.
    * @returns a violation if the last response is still a 5xx
    */
   async repeat(step: HistoryStep): Promise<readonly string[]> {
@@ -130,7 +130,7 @@ export class RestoredWorld {
     this.world.clock.advance(STOPPED_MS);
   }
 
-  /** Stops the functions, and restores, adopts and recovers the tables. @returns the reported keys */
+  /** Stops the functions, and restores, adopts and recovers the tables. @returns the reported operations */
   async recover(): Promise<readonly LostOperation[]> {
     this.adopt();
     const { store, clock, basics } = this.world;

@@ -1,6 +1,6 @@
 /**
- * The processor has two charges of one operation. A charge that may still take money stays in a queue, although the
- * payment has the other charge.
+ * The processor has two charges of one operation, and the payment has recorded one of them. The other charge stays in a
+ * queue as long as it may still take money.
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
@@ -23,7 +23,7 @@ const unanswered = async (): Promise<never> => {
   throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 };
 
-/** Charges the payment's operation a second time, and reports this charge with a callback. */
+/** Creates another charge of the payment's operation, and reports it with a callback. @returns the charge id */
 async function rival(payment: CreatePayment, source: string): Promise<string> {
   const isDeclined = source === 'declined';
   const token = isDeclined ? 'tok_action' : source;
@@ -45,7 +45,7 @@ async function endsWithoutCallback(payment: CreatePayment, chargeId: string): Pr
 
 const firstOf = ({ paymentId }: CreatePayment): string => String(world.processor.charges(paymentId)[0]?.chargeId);
 
-/** The processor makes the charge, but its response and its look-ups are lost. */
+/** Returns a processor that makes charges, but whose responses to charges and look-ups are lost. */
 const silent = (): typeof world.processor => {
   const charge: typeof world.processor.charge = (...asked) => world.processor.charge(...asked).then(unanswered);
   return { ...world.processor, charge, findCharge: unanswered };

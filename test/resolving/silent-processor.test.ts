@@ -14,7 +14,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const LONG_MS = 600_000;
 
-/** Numbers of entries of the silent processor: in the queues of inquiries, and in each other queue. */
+/** Entries of the silent processor: `SILENT` in the queues of inquiries, `FEW_SILENT` in each other queue. */
 const SILENT = whole(6_000, { slice: 400 });
 const FEW_SILENT = whole(6_000, { slice: 120 });
 /** Number of entries of the healthy processor. */

@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 const HEALTHY_MS = 100;
 const URL = 'http://silent.example';
 
-/** Waits of concurrent work. When all work waits, the time advances to the end of the shortest wait. */
+/** Simulates the waits of concurrent work. When all work waits, the clock advances to the end of the next wait. */
 class Waits {
   readonly #clock: SimulatedClock;
   readonly #ends: { readonly atMs: number; readonly end: () => void }[] = [];
@@ -69,10 +69,10 @@ class Waits {
   }
 }
 
-/** Writes an entry of a queue. @returns the id of the payment or charge that calls about the entry name */
+/** Writes an entry of a queue. @returns the payment or charge id under which `seen` lists the entry's calls */
 export type Enqueue = (at: Processor) => Promise<string>;
 
-/** World with a second processor, `silent`, which at some time falls silent or becomes slow. */
+/** World with a second processor, `silent`, which becomes slow or stops responding after `fallSilent`. */
 export class SilentWorld extends World {
   /** The times of all calls to the healthy processor about each payment or charge, in Unix milliseconds. */
   readonly seen = new Map<string, number[]>();
@@ -225,7 +225,7 @@ export class SilentWorld extends World {
     this.#otherMs = ms;
   }
 
-  /** Lets a call to the stock time out. */
+  /** A stock whose reservations all time out. */
   readonly silentStock: WorldTools['stock'] = {
     ...this.stock,
     reserve: async (_order, { timeoutMs }) => {
@@ -243,7 +243,7 @@ export class SilentWorld extends World {
     }
   }
 
-  /** Composes the books as the jobs do. */
+  /** Adds the retries and the circuit breaker of the jobs to the books. */
   #asInJobs(books: ProcessorBooks): ProcessorBooks {
     return retryingBooks(books, { clock: this.#lasting, entropy: this.entropy }, booksBreaker(this.#lasting));
   }

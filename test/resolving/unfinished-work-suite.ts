@@ -53,7 +53,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await stale(leaseExpiresAtMs)).toEqual([]);
     });
 
-    test('list a released claim from the end of its send window, and a claim that was taken over from the end of its new lease', async () => {
+    test('list a released claim from the end of its send window, and a claim of a new owner from the end of the new lease', async () => {
       await claim();
       await payments.release(chargeOperation(id), ownerToken('owner-a'));
       const windowEndMs = claimedAtMs + SEND_WINDOW_MS;
@@ -104,7 +104,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       return inquiry;
     };
 
-    test('still list the inquiry that waits for a payer after a read of the books for the same payment is queued and closed', async () => {
+    test('still list an inquiry that waits for a payer after the inquiry for the books of its payment is closed, and vice versa', async () => {
       const asked = { operationId: chargeOperation(id), paymentId: id, claimedAtMs };
       const payer = await queueInquiry('payer', { ...asked, waitsFor: 'payer' });
       const books = await queueInquiry('decided', { ...asked, waitsFor: 'books' });
@@ -123,7 +123,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).toContainEqual(second);
     });
 
-    test('still list an entry whose object was seen again after the entry was read, until it is closed by a later reader', async () => {
+    test('still list an entry if its object was seen again after the entry was read; only a later reader can close it', async () => {
       const bank = {
         operationId: storedOperationId(`ch_${id}`),
         paymentId: id,
@@ -233,7 +233,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
-    /** Records an effect that queues a stray charge, as an event does. */
+    /** Records an effect that queues a stray charge, as a callback does. */
     const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
       const charge: ChargeToReturn = {
         paymentId: id,

@@ -42,7 +42,7 @@ const CASES = Object.entries(KINDS).flatMap(([kind, { courses }]) =>
 );
 const ofKind = CASES.filter(({ index }) => index === 0);
 
-describe('an object that is open at the processor, whose charge the processor does not know for some time,', () => {
+describe('an open object whose charge the processor temporarily does not know', () => {
   test.each([
     ...ofKind,
     ...sliceOf(
@@ -56,7 +56,7 @@ describe('an object that is open at the processor, whose charge the processor do
     await world.live(3 * DAY_HOURS, unknown);
     const entries = await world.store.inquiries();
     expect(entries).toContainEqual(expect.objectContaining({ operationId: object.chargeId, undecidable: true }));
-    // After a decision, the payment's own charge is read, too.
+    // After a decision, the payment's own charge is read, too, and is also reported.
     const raised = entries.flatMap(({ undecidable: isMarked }) => (isMarked === true ? ['undecidable'] : []));
     expect(undecidable()).toEqual(raised);
     await world.live(2 * DAY_HOURS);
@@ -89,7 +89,7 @@ describe('a pending second charge that the processor does not know', () => {
     expect(await world.queued()).toEqual([chargeId]);
   });
 
-  test('is not lost when only a search has shown it', async () => {
+  test('stays tracked if only a search has found it', async () => {
     for (const entry of await world.store.inquiries()) await world.store.closeInquiry(entry);
     await world.bookInquiry(payment);
     await world.live(5, unknown);
@@ -165,7 +165,7 @@ describe('a pending charge of the payment itself', () => {
     },
   );
 
-  test('that the processor no longer knows is read again until it has a result, or an operator states that it does not exist', async () => {
+  test('that the processor no longer knows is read again until it has a result', async () => {
     const request = paymentRequest('gone', { source: 'tok_async' });
     await world.pay(request);
     const chargeId = world.chargeOf(request);

@@ -63,8 +63,11 @@ test('an unreadable queue entry is listed as waiting for an operator', async () 
 test.each([
   ['returns', 'RETURN#3', { paymentId: 'pay_1', chargeId: 'ch_1', by: 'refund', foundAtMs: 1 }],
   ['holds', 'HOLD#3', { paymentId: 'pay_1', authorizedAtMs: 1 }],
-] as const)('a marked entry of the queue %s is listed as waiting for an operator', async (queue, partition, row) => {
-  const client = holding(partition, [{ ...row, undecidable: true }, row]);
-  const entries = await new DynamoDbQueues(client, TABLES, pacing).page(queue, { limit: 9 });
-  expect(entries.map(({ entry }) => entry.needsOperator)).toEqual([true, false]);
-});
+] as const)(
+  'an entry of the queue %s that is marked as undecidable is listed as waiting for an operator',
+  async (queue, partition, row) => {
+    const client = holding(partition, [{ ...row, undecidable: true }, row]);
+    const entries = await new DynamoDbQueues(client, TABLES, pacing).page(queue, { limit: 9 });
+    expect(entries.map(({ entry }) => entry.needsOperator)).toEqual([true, false]);
+  },
+);

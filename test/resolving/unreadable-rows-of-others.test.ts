@@ -77,7 +77,7 @@ test('unreadable due webhooks are postponed, so that they do not hide the later 
   const { client, pacing, clock, reported } = await holding(...unreadable, due('WEBHOOK_REPLAY#whr_1', 3));
   const webhooks = new DynamoDbWebhooks(client, TABLES, pacing, (error) => reported.push(error));
   const found = [];
-  // The limit allows one row for each partition.
+  // With the limit 1, each sweep reads one row of each partition.
   for (let sweep = 0; sweep < 3; sweep += 1) found.push(...(await webhooks.due(clock.nowMs(), 1)));
   expect(found).toMatchObject([{ task: { replayId: 'whr_1' } }]);
   expect(reported).toMatchObject([UNREADABLE, UNREADABLE]);

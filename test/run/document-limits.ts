@@ -10,7 +10,7 @@ const MAX_README_LINES = 150;
 /** Text of each document, keyed by its path in the project. */
 type Documents = ReadonlyMap<string, string>;
 
-/** Returns a sentence for each violation of a limit, and for each word that documents do not use. */
+/** Returns a sentence for each violation of a limit, and for each rejected word. */
 export function documentFindings(documents: Documents): readonly string[] {
   const counted = [...documents].filter(([file]) => file === 'README.md' || file.startsWith('docs/'));
   const words = counted.reduce((sum, [, text]) => sum + text.split(/\s+/).filter((word) => word !== '').length, 0);

@@ -39,16 +39,16 @@ function testFiles(): readonly string[] {
     .sort();
 }
 
-/** Returns the first folder of the path. Splits `world` further, because it has too much work for one worker. */
+/** Returns the first folder of the path; two folders in `world`, which has too much work for one worker. */
 function roomOf(file: string): string {
   const [first = '', second = ''] = file.split('/');
   return first === 'world' ? `world-${second}` : first;
 }
 
-/** Returns the test files of a suite of the local AWS, by the name of their entry. Paths are relative to `test/`. */
+/** Returns the test files of a suite that uses the local AWS, by the name of their entry, relative to `test/`. */
 export function filesOnLocalAws(suite: 'stores' | 'deployed'): ReadonlyMap<string, readonly string[]> {
   const files = testFiles().filter((file) => file.endsWith(`.${suite}.test.ts`));
-  // jest-cucumber mixes up the steps of two features loaded by one module registry.
+  // jest-cucumber mixes up the steps of two features in one module registry, so each feature has its own entry.
   return Map.groupBy(files, (file) =>
     file.startsWith('features/') ? `${suite}-${basename(file, `.${suite}.test.ts`)}` : suite,
   );
@@ -59,7 +59,7 @@ function contractEntries(): ReadonlyMap<string, readonly string[]> {
   return Map.groupBy(contractFiles([...unitFiles().values()].flat()), roomOf);
 }
 
-/** Writes the entries that have changed since the last run. Several runs can write concurrently. */
+/** Writes the changed entries, and deletes the entries of removed folders. Several runs can do this concurrently. */
 export function writeEntries(): void {
   write(ENTRIES, unitFiles(), '..');
   write(join(ENTRIES, 'contract'), contractEntries(), '../..');

@@ -11,7 +11,7 @@ const TEST = join(import.meta.dirname, '..');
 const API = 'world/api.ts';
 const WORLD = 'world/world.ts';
 
-/** For each room (folder of `test/`) of the contract, the module that its test files import, also indirectly. */
+/** For each room (folder of `test/`) of the contract, the module that its test files import, directly or indirectly. */
 const MODULE_OF_ROOM: Readonly<Record<string, string>> = {
   'api-docs': API,
   callbacks: WORLD,
@@ -49,12 +49,12 @@ export const ONLY_ON_DYNAMODB: Readonly<Record<string, string>> = {
   'resolving/restored-halves.test.ts': 'restores the DynamoDB tables',
 };
 
-/** Returns those of the files that run with each authority. Paths are relative to `test/`. */
+/** Selects the files that run with each authority. Paths are relative to `test/`. */
 export function contractFiles(files: readonly string[]): readonly string[] {
   return worldFiles(files).filter((file) => !(file in ONLY_ON_DYNAMODB));
 }
 
-/** Returns those of the files that belong to the contract, by the modules that they import. */
+/** Selects the files of the contract, also those that run only on DynamoDB: they import the module of their room. */
 export function worldFiles(files: readonly string[]): readonly string[] {
   return files.filter((file) => {
     const module = MODULE_OF_ROOM[file.split('/')[0] ?? ''];
@@ -62,7 +62,7 @@ export function worldFiles(files: readonly string[]): readonly string[] {
   });
 }
 
-/** For each file that was searched, the files of `test/` that it imports, also indirectly. */
+/** Cache: for each searched file, the files of `test/` that it imports, directly or indirectly. */
 const found = new Map<string, ReadonlySet<string>>();
 
 function imported(file: string): ReadonlySet<string> {

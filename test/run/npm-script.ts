@@ -10,7 +10,7 @@ export async function runNpmScript(
   const child = spawn('npm', ['run', name, '--', ...values], {
     stdio: 'inherit',
     env: { ...process.env, ...environment },
-    // npm is a batch file on Windows.
+    // On Windows, npm is a batch file, which needs a shell.
     shell: process.platform === 'win32',
   });
   const [code] = (await once(child, 'close')) as [number | null];

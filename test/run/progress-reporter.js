@@ -42,7 +42,7 @@ class ProgressReporter {
   }
 
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numFailedTestSuites }) {
-    // A file that could not be loaded fails without a failed test.
+    // A file that could not be loaded has no failed test, so failed files are counted, too.
     console.log(`${numPassedTests} passed, ${Math.max(numFailedTests, numFailedTestSuites)} failed`);
   }
 }

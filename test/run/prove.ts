@@ -17,7 +17,7 @@ import { unitFiles } from './entries.ts';
 import { commandOf, PROGRESS_REPORTER, type Step, StepRun } from './steps.ts';
 import { sliceOfTree } from './tree-slice.ts';
 
-/** Duration of the simulator run with each authority. */
+/** Duration of the simulator run with each authority, in minutes. */
 const SIMULATOR_MINUTES = 20;
 /** Estimated duration of a complete run on two cores, in minutes. */
 const WHOLE_MINUTES = 110;
@@ -72,7 +72,7 @@ const ofPostgres: Step = {
     ...['authority', 'callbacks', 'client', 'console', 'events', 'jobs', 'payments', 'webhooks'].map(
       (room) => `test/${room}/`,
     ),
-    // Jest takes every word after this option as a further reporter.
+    // The last option, because Jest takes every word after it as a further reporter.
     PROGRESS_REPORTER,
   ],
 };

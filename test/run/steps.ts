@@ -33,7 +33,7 @@ const PROGRESS = /^(?:▸ |(?=\d+ histories, ))/;
 
 export const PROGRESS_REPORTER = '--reporters=<rootDir>/test/run/progress-reporter.js';
 
-/** Returns the command with which a step runs a script. */
+/** Returns the command that runs a script, for the output. Omits the progress reporter. */
 export function commandOf([script, ...values]: readonly [string, ...string[]]): string {
   const shown = values
     .filter((value) => value !== PROGRESS_REPORTER)
@@ -69,7 +69,7 @@ export class StepRun {
     return this.#ended.some(({ hasPassed }) => !hasPassed);
   }
 
-  /** Runs a step inside this process. @returns undefined if it failed */
+  /** Runs a step inside this process. @returns the result of `work`; undefined if it failed */
   async work<Made>(name: string, work: () => Promise<Made>): Promise<Made | undefined> {
     const begunMs = performance.now();
     try {
@@ -89,7 +89,7 @@ export class StepRun {
     const child = spawn('npm', ['run', '--silent', script, ...(values.length === 0 ? [] : ['--', ...values])], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, ...this.#environment, ...environment },
-      // npm is a batch file on Windows.
+      // On Windows, npm is a batch file, which needs a shell.
       shell: process.platform === 'win32',
     });
     children.add(child);
@@ -120,7 +120,7 @@ export class StepRun {
     return hasPassed;
   }
 
-  /** Records a step that could not start as failed. */
+  /** Records a failure for a step that could not start. */
   skip(name: string, reason: string): void {
     this.#say(name, reason);
     this.#end({ name, begunMs: performance.now(), hasPassed: false });

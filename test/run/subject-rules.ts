@@ -19,7 +19,7 @@ const NO_VERBS = new Set(
 const VERBS = new Set(['bring', 'embed', 'exceed', 'feed', 'focus', 'need', 'proceed', 'seed', 'speed', 'string']);
 
 /**
- * Returns the problem of a commit subject as a predicate, for a sentence about the subject. Returns undefined for a
+ * Returns the problem of a commit subject as a predicate, such as "ends with a full stop". Returns undefined for a
  * valid subject.
  */
 export function subjectProblem(subject: string): string | undefined {

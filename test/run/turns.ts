@@ -27,7 +27,7 @@ export const COSTLY_FILES = JSON.parse(
 /** Files that concern every room: after a change of one of them, every test file runs. */
 const SHARED = /^(?:package(?:-lock)?\.json|jest\.config\.js|tsconfig\.json|cdk\.json|test\/support\/.*)$/;
 
-/** For each folder without a test folder of its own name, the rooms whose tests concern it. */
+/** For each folder that has no room of the same name, the rooms whose tests concern the folder. */
 const ROOMS_OF_FOLDER: Readonly<Record<string, readonly string[]>> = {
   '.github': ['docs'],
   bin: ['lib'],
@@ -35,7 +35,7 @@ const ROOMS_OF_FOLDER: Readonly<Record<string, readonly string[]>> = {
   examples: ['client', 'lib', 'services'],
 };
 
-/** The rooms that a run of `npm test` includes completely, and its turn. */
+/** The turn of a run of `npm test`, and the rooms that the run includes completely. */
 export interface Selection {
   /** Number of the turn, from 0 to {@link TURNS} - 1. */
   readonly turn: number;
@@ -56,7 +56,7 @@ export function isSelected(file: string, selection: Selection | undefined): bool
   return index === -1 || index % TURNS === selection.turn;
 }
 
-/** Returns whether a room that the simulator plays has changed, or the simulator itself. */
+/** Returns whether the simulator, or a room whose code it runs, has changed. */
 export function changesSimulation(selection: Selection | undefined = selectionOfRun()): boolean {
   const simulated = [...readdirSync(join(PROJECT, 'lambdas')), 'sandbox', 'world'];
   return selection === undefined || selection.changedRooms.some((room) => simulated.includes(room));

@@ -1,5 +1,5 @@
 /**
- * Lists words that sources do not use, each with a better word, and finds them in comments, strings, JSX text and
+ * Lists words that sources must not use, each with a better word, and finds them in comments, strings, JSX text and
  * names.
  */
 import ts from 'typescript';
@@ -62,7 +62,7 @@ const BEGINNINGS: readonly Rule[] = [
   },
 ];
 
-/** Words that names do not contain, each with a better word. */
+/** Words that names must not contain, each with a better word. */
 const NAMES: Readonly<Record<string, string>> = {
   apart: 'separate',
   beside: 'other',
@@ -112,7 +112,7 @@ const OPERANDS: ReadonlySet<ts.SyntaxKind> = new Set([
   ts.SyntaxKind.NoSubstitutionTemplateLiteral,
   ts.SyntaxKind.TemplateTail,
   ts.SyntaxKind.ThisKeyword,
-  // End of a JSX element: `</p>`.
+  // After `<`, a slash ends a JSX element: `</p>`.
   ts.SyntaxKind.LessThanToken,
 ]);
 const TEXTS: ReadonlySet<ts.SyntaxKind> = new Set([
@@ -147,7 +147,7 @@ function* tokensOf(source: string): Generator<Token> {
   }
 }
 
-/** Returns the piece in these lines. @param raw lines with comment signs and quotes, which are removed */
+/** Returns these lines as a piece. @param raw lines with comment signs and quotes, which are removed */
 function pieceOf({ kind, raw, line }: { kind: Piece['kind']; raw: string; line: number }): Piece {
   const lines: [number, number][] = [];
   let text = '';
@@ -181,7 +181,7 @@ function* piecesOf(source: string, isJsx: boolean): Generator<Piece> {
     if (open === undefined) return;
     const words = open.raw.trim().split(/\s+/).length;
     if (open.kind === 'block' || open.kind === 'line') yield pieceOf({ ...open, kind: 'comment' });
-    // Two words can be a modifier and a name: `readonly amount`.
+    // Two words are no text, because they can be a modifier and a name: `readonly amount`.
     else yield pieceOf({ ...open, kind: words > (open.kind === 'word' ? 2 : 1) ? 'text' : 'name' });
     open = undefined;
   };

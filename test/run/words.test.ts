@@ -53,7 +53,7 @@ describe('the word list', () => {
     ]);
   });
 
-  test('reads the words of JSX', () => {
+  test('finds words in the text of JSX elements', () => {
     const source = '<p className="a">\n  The answer is <b>not</b> the one that\n  somebody else gave</p>';
     expect(wordFindings('a.tsx', source)).toMatchObject([{ line: 3, found: 'somebody' }]);
   });

@@ -45,7 +45,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(headers['referrer-policy']).toBe('same-origin');
   });
 
-  test('shows a page without external resources', async () => {
+  test('has a page without external resources', async () => {
     const { id } = await asked();
     const { status, headers, body } = await page(id);
     expect(status).toBe(200);
@@ -72,7 +72,7 @@ describe('a charge that requires an action of the payer', () => {
     ['HUF', 1_999, 'HUF 19.99'],
     ['IQD', 1_999, 'IQD 1.999'],
     ['EUR', Number.MAX_SAFE_INTEGER, 'EUR 90,071,992,547,409.91'],
-  ])('shows the formatted amount in %s', async (currency, amount, text) => {
+  ])('has a page with the amount formatted in %s', async (currency, amount, text) => {
     const { body } = await page((await asked({ currency, amount })).id);
     expect(body.replaceAll('\u00a0', ' ')).toContain(`<dd>${text}</dd>`);
   });
@@ -87,7 +87,7 @@ describe('a charge that requires an action of the payer', () => {
     expect((await approve((await asked()).id)).body).not.toContain('http-equiv="refresh"');
   });
 
-  test('shows external values as text, never as markup', async () => {
+  test('has a page with external values as text, never as markup', async () => {
     const { id } = await asked({ metadata: { payment: `<script>alert("1")</script>&'` } });
     for (const answer of [await page(id), await approve(id), await refuse(id)]) {
       expect(answer.body).not.toContain('<script');
@@ -164,7 +164,7 @@ describe('a charge that requires an action of the payer', () => {
     expect(await harness.types(id)).toHaveLength(2);
   });
 
-  test('is still shown as approved after a void', async () => {
+  test('accepts a repeated approval even after a void, and still refuses the opposite decision', async () => {
     const { id } = await asked({ capture: 'manual' });
     await approve(id);
     await harness.post(`/charges/${id}/void`);
@@ -240,11 +240,14 @@ describe('the base URL of the sandbox', () => {
     expect(baseAddress(event({ domainName: 'sandbox.example', path: '/charges' }))).toBe('https://sandbox.example');
   });
 
-  test.each(['host', 'Host'])("takes its host from the header %s and includes the emulator's path", (name) => {
-    expect(baseAddress(event({}, { [name]: 'localhost:4566' }))).toBe(
-      'http://localhost:4566/restapis/abc123/live/_user_request_',
-    );
-  });
+  test.each(['host', 'Host'])(
+    "takes its host from the header %s on the local AWS, and includes the emulator's path",
+    (name) => {
+      expect(baseAddress(event({}, { [name]: 'localhost:4566' }))).toBe(
+        'http://localhost:4566/restapis/abc123/live/_user_request_',
+      );
+    },
+  );
 
   test('contains the stage if the local AWS is called through an execute-api host', () => {
     const host = 'abc123.execute-api.localhost:4566';
