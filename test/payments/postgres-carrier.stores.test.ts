@@ -58,7 +58,7 @@ describe('a copy', () => {
     for (const part of [chain.slice(0, 11), chain.slice(11)]) {
       await expected.recordEffect(effectOf(part));
       await copies.write(...part);
-      // The second part is written in a sampled trace, and the poller runs in another trace.
+      // The first part has no trace, the second part has a sampled trace, and the poller runs in another trace.
       traced(TRACE);
     }
     traced(TRACE.replace('5759', '1111'));
@@ -166,7 +166,7 @@ describe('a copy', () => {
   });
 });
 
-test('a row is copied even if its transaction commits a minute later than others; until then the copies do not count as complete', async () => {
+test('a row is copied even if its transaction commits a minute later than others; until then, the copies are not reported as complete', async () => {
   const [late, early] = [newPayment(), newPayment()];
   const createdAtMs = copies.clock.nowMs();
   const written = Promise.withResolvers<undefined>();

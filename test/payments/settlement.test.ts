@@ -91,13 +91,13 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(1, { lookedUp: 'absent', timeLeft: false })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('accepts a look-up without a result as proof only half an hour after the last possible send', () => {
+  test('accepts a look-up without a result as proof of absence only half an hour after the last possible send', () => {
     expect(at(16, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(44.9, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(45, { lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });
   });
 
-  test('accepts an eventually consistent look-up without a result as proof only after the half hour and its maximum lag', () => {
+  test('accepts an eventually consistent look-up as proof of absence only after its maximum lag in addition to the half hour', () => {
     const abilities = { lookup: { kind: 'eventual', maxLagMs: 10 * MINUTE } as const, keyRetentionMs: DAY };
     expect(at(45, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'unknown' });
     expect(at(55, { abilities, lookedUp: 'absent' })).toEqual({ do: 'conclude', fact: 'not_attempted' });

@@ -135,7 +135,7 @@ describe('a payment with any facts in any order', () => {
         const { drafts, state } = after(facts);
         const posted = drafts
           .filter(({ postings, type }) => postings.length > 0 && type !== 'payment.fee_reported')
-          // The result of a dispute can be reversed more than once.
+          // A dispute's result can be reversed more than once, so a result can be posted again.
           .filter(({ type }) => type !== 'dispute.closed')
           .map(
             ({ type, subject }) =>

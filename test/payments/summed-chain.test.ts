@@ -272,7 +272,7 @@ describe('stored sums', () => {
     },
   );
 
-  test('cannot contain the start of an operation whose number does not fit into two bytes', () => {
+  test('cannot contain an operation if the number of its first transition does not fit into two bytes', () => {
     const marks = [2 ** 16 - 1];
     expect(() => begunBytes({ starts: [2 ** 16], marks })).toThrow('two bytes');
     expect(begunBytes({ starts: [2 ** 16 - 1], marks })).toEqual(Uint8Array.from([255, 255, 255, 255]));

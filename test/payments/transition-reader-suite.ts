@@ -41,7 +41,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
   });
 
   describe(`the ${name} transition reader`, () => {
-    test('reads each complete transition by its payment and sequence number', async () => {
+    test('reads a transition with all its fields, by payment and sequence number', async () => {
       expect(await reader.readTransition({ paymentId, sequence: 1 })).toEqual(first);
       expect(await reader.readTransition({ paymentId, sequence: 2 })).toEqual(outcome);
       expect(await reader.readTransition({ paymentId, sequence: 3 })).toBeUndefined();
@@ -97,7 +97,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
     test.each(sliceOf([1, 3, 20, 100], 2))(
       'lists each outcome once, in chronological order, in pages of %i',
       async (limit) => {
-        // Up to three outcomes have the same millisecond. They are on several days; one day has none.
+        // Up to three outcomes have the same millisecond. One of the days has no outcome.
         const offsets = Array.from(
           { length: 40 },
           (_, index) => Math.floor(index / 3) * (index < 30 ? 1_000 : DAY_MS / 4),

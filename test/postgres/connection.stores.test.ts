@@ -437,7 +437,7 @@ describe('a server', () => {
     });
     await database.run(statement);
     await administrator.query("ALTER ROLE payonce_rotated PASSWORD 'new'");
-    // An open session outlives the old password.
+    // An open session remains valid after the password change.
     await database.run(statement);
     await administrator.endSessions();
     await expect(database.run(statement)).rejects.toMatchObject(UNAVAILABLE);

@@ -51,7 +51,7 @@ function stringsOf(path: string): readonly string[] {
 describe('the statements for PostgreSQL and Aurora DSQL', () => {
   const sources = globSync(['lambdas/postgres/*.ts', 'lambdas/*/store/postgres-*.ts'], { cwd: PROJECT });
 
-  test.each(sources)('use no syntax that one of the two refuses: %s', (path) => {
+  test.each(sources)('use only syntax that Aurora DSQL supports: %s', (path) => {
     const refused = stringsOf(join(PROJECT, path)).flatMap((text) => refusedIn(text) ?? []);
     expect(refused).toEqual([]);
   });

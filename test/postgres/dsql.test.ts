@@ -44,7 +44,7 @@ describe('a connection', () => {
     );
   });
 
-  test('creates a new token with the current AWS keys each time', async () => {
+  test('gets a new token for each login, signed with the current AWS keys', async () => {
     const clock = new SimulatedClock();
     let accessKeyId = 'FIRST';
     const credentials = dsqlCredentials({ endpoint: ENDPOINT, keys: async () => ({ ...KEYS, accessKeyId }), clock });

@@ -62,7 +62,7 @@ describe('the secret of a database', () => {
     const credentials = secretCredentials(new SecretReader(client, clock, serverSecret({})), 's');
     expect(await credentials.current()).toEqual({ ...SERVER, password: 'old' });
     password = 'new';
-    // The secret was just read, and a wrong password must not cause a read for each request.
+    // The secret was just read, so it is not read again: a wrong password must not cause a read for each request.
     expect(await credentials.renewed()).toBeUndefined();
     clock.advance(10_000);
     expect(await credentials.current()).toEqual({ ...SERVER, password: 'old' });

@@ -251,7 +251,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
     });
 
     describe('injected failures', () => {
-      test('make the next two requests behave like the injected source, and the third like its own source', async () => {
+      test('make the next two requests behave like the injected source; the third request behaves like its own source', async () => {
         await switchFailures(2, 'tok_flaky');
         expect((await charge('tok_ok')).status).toBe(500);
         expect(JSON.parse((await get('/control/failures')).body)).toEqual({ count: 1, source: 'tok_flaky' });

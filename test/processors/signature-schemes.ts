@@ -20,7 +20,7 @@ interface SignerExample {
   readonly secrets: readonly [string, string];
   /** Writes a random key in the form of the scheme's secrets. */
   readonly secretOf: (key: Buffer) => string;
-  /** Signs by the documentation of the scheme, independently of the code that verifies. */
+  /** Signs as the scheme is documented, independently of the code that verifies. */
   readonly sign: (signing: Signing) => SignedHeaders;
 }
 

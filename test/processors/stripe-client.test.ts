@@ -152,7 +152,7 @@ describe('a charge at Stripe', () => {
     expect(await client.findCharge(wanted, LIMIT)).toEqual({ kind: 'absent' });
   });
 
-  test('gets its first response again for 24 hours with the same key, even a 500', async () => {
+  test('gets its first response, even a 500, again if it is resent with the same key within 24 hours', async () => {
     const wanted = order();
     double.trouble(['error_before']);
     for (let send = 1; send <= 2; send += 1) {

@@ -28,7 +28,7 @@ describe('Stripe events', () => {
     ['refund.failed', { object: 'refund', id: 're_1', payment_intent: 'pi_1' }],
     ['charge.dispute.created', { object: 'dispute', id: 'dp_1', payment_intent: 'pi_1' }],
     ['charge.dispute.closed', { object: 'dispute', id: 'dp_1', payment_intent: 'pi_1' }],
-  ])('name their intent: %s', (type, object) => {
+  ])('identify their PaymentIntent: %s', (type, object) => {
     expect(read(type, object)).toEqual({
       kind: 'event',
       event: { ...SOURCE, eventId: 'evt_1', type, chargeId: 'pi_1' },

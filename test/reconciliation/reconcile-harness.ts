@@ -105,7 +105,7 @@ export class ReconcileHarness extends Api {
 
   /**
    * Advances the clock by one day, and compares whole days.
-   * @returns the mismatches between the two books
+   * @returns the mismatches between the Ledger and the processor's books
    */
   async mismatches(): Promise<readonly Mismatch[]> {
     this.wait(24 * 60);

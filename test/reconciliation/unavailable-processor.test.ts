@@ -24,7 +24,7 @@ describe('while one of two processors is unavailable', () => {
   const mark = () => harness.store.jobMarks.readMark('reconcile-recent');
 
   test.each(['before', 'after'])(
-    'a run compares the books of the other processor, read %s the unavailable ones; the mark moves once both are read',
+    'a run compares the available books, read %s the unavailable ones, but moves the mark only when both can be read',
     async (place) => {
       await harness.recent();
       const before = await mark();

@@ -77,13 +77,13 @@ function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>) {
   );
 }
 
-describe('another payment’s charge, named by an operator', () => {
+describe('another payment’s charge, after an operator assigned it to this payment,', () => {
   beforeEach(async () => {
     await inReview();
     await decideSucceeded({ chargeId: world.chargeOf(other) });
   });
 
-  test('does not become a charge of the payment: its look-up reports a contradiction and posts nothing', async () => {
+  test('does not become a charge of this payment: its look-up reports a contradiction and posts nothing', async () => {
     await world.processor.inside.refund(world.chargeOf(other), 300);
     await live(3);
     expect(alarms).toContainEqual(['contradiction', mine.paymentId]);
@@ -91,7 +91,7 @@ describe('another payment’s charge, named by an operator', () => {
     expect([...refunds.values()].filter(({ chargeId }) => chargeId === world.chargeOf(other))).toEqual([]);
   });
 
-  test('is not refunded by a refund of the payment about which the operator decided', async () => {
+  test('is not refunded by a refund of this payment', async () => {
     const { paymentId } = mine;
     await world.change(change(mine, 'r', { kind: 'refund', amountMinor: 400 }));
     await live(60, whole(1, { slice: 5 }));
@@ -165,7 +165,7 @@ describe('a charge whose metadata was removed', () => {
     expect(await paymentOf(mine)).toMatchObject({ amountRefundedMinor: 1000 });
   });
 
-  test('is recorded by a callback that names the payment if it is a stray charge', async () => {
+  test('is recorded by a callback that names the payment, even if it is a stray charge', async () => {
     await world.pay(mine);
     const { paymentId } = mine;
     const { chargeId } = await world.processor.inside.charge({ paymentId, operationId: 'by-hand', amountMinor: 1000 });

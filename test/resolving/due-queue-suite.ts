@@ -5,7 +5,7 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 export interface HoldsUnderTest {
   readonly holds: DueQueue<Hold>;
-  /** Records an effect that creates the hold. */
+  /** Records an effect that adds the hold to the queue. */
   readonly write: (hold: Hold) => Promise<void>;
 }
 

@@ -26,7 +26,7 @@ const RIVALS: Readonly<Record<string, Rival>> = {
   'a concurrent duplicate of the run': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
 };
 
-/** Maximum number of points for a rival: the number of calls in a run, plus one. */
+/** Number of points at which a rival can act: the maximum number of calls in a run, plus one. */
 const MAX_POINTS = 14;
 
 async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, rival?: Rival): Promise<HistoryRun> {
@@ -60,7 +60,7 @@ async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, riv
 }
 
 describe('a hold', () => {
-  test('ends once, with the processor’s outcome, despite every pair of faults at any two calls', async () => {
+  test('ends once, with the processor’s outcome, despite any two faults at any two calls', async () => {
     const { histories, findings } = await surveyFaults((faults) => runHistory(faults), {
       faults: 2,
       oneOf: 97,

@@ -72,7 +72,7 @@ async function take(ms: number): Promise<void> {
 }
 
 describe('a hold', () => {
-  /** Time of 25,000 sequential reads of holds at a processor that does not respond, at 5,000 ms each. Milliseconds. */
+  /** Time of 25,000 sequential reads of holds, in milliseconds. Each read times out after 5,000 ms. */
   const ALL_SLOW_MS = 25_000 * 5_000;
   const HOLDS_AT_ONCE = 10;
   const SHORT_MS = DAY_MS;

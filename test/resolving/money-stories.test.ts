@@ -403,7 +403,7 @@ describe('when the processor is no longer configured,', () => {
     expectReported(request);
   });
 
-  test('an unknown outcome stays queued with one alarm each time its processor disappears, and is finished afterwards', async () => {
+  test('an unknown outcome stays queued, raises one alarm each time, and is finished when the processor is configured again', async () => {
     const request = paymentRequest('unknown_elsewhere', { source: 'tok_async' });
     await harness.pay(request);
     const undecidable = async (tools: () => typeof harness.tools) => {

@@ -30,7 +30,7 @@ export class OpenObjectsWorld extends World {
     return { ...super.tools, alarm: (what) => void this.alarms.push(what) };
   }
 
-  /** The charge ids and operation ids of all inquiries in the queue. */
+  /** Returns the charge id or operation id of each inquiry in the queue. */
   async queued(): Promise<readonly string[]> {
     return (await this.store.inquiries()).map(({ operationId }) => operationId);
   }

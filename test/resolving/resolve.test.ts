@@ -435,7 +435,7 @@ describe('the resolver', () => {
   test.each([
     ['finds the charge by key', {}],
     ['cannot look the charge up', { abilities: { lookup: { kind: 'none' } as const, keyRetentionMs: 86_400_000 } }],
-  ])('finishes a pending charge that was voided without a callback if the processor %s', async (_how, options) => {
+  ])('finishes a pending charge that was voided without a callback: the processor %s', async (_how, options) => {
     const world = new World(options);
     const request = paymentRequest('voided', { source: 'tok_async' });
     await world.pay(request);

@@ -35,7 +35,7 @@ export interface Transaction {
   readonly rows: readonly string[];
 }
 
-/** Restore point within a transaction, by indexes. The restored copy contains only its rows in `kept`. */
+/** Restore point: the index of a transaction, and the indexes of its rows that the restored copy contains. */
 export interface Cut {
   readonly transaction: number;
   readonly kept: readonly number[];

@@ -19,7 +19,7 @@ const SILENT = whole(6_000, { slice: 400 });
 const FEW_SILENT = whole(6_000, { slice: 120 });
 /** Number of entries of the healthy processor. */
 const HEALTHY = 10;
-/** Time to read all entries once, in milliseconds. */
+/** Time to read all entries once, at 1,000 entries a minute, in milliseconds. */
 const ALLOWANCE_MS = Math.ceil(SILENT / 1_000) * MINUTE_MS;
 
 let world: SilentWorld;

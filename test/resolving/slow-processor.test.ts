@@ -15,7 +15,7 @@ const LONG_MS = 600_000;
 const SLOW = whole(900, { slice: 100 });
 /** Number of entries of the healthy processor. */
 const HEALTHY = 20;
-/** Time to read all entries once, in milliseconds. */
+/** Time to read all entries once, at 1,000 entries a minute, in milliseconds. */
 const ALLOWANCE_MS = Math.ceil((SLOW + HEALTHY) / 1_000) * MINUTE_MS;
 
 let world: SilentWorld;

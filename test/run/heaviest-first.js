@@ -2,7 +2,7 @@ import Sequencer from '@jest/test-sequencer';
 import { weightOf } from './entries.ts';
 
 /**
- * Sorts tests in Jest's own order or, before Jest knows durations, the heaviest entries first, so that no heavy entry
+ * Sorts tests in Jest's own order. Before Jest knows durations, puts the heaviest entries first, so that no heavy entry
  * starts last.
  */
 class HeaviestFirst extends Sequencer {

@@ -25,7 +25,7 @@ const WHOLE_MINUTES = 110;
 const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
 
 interface Proof {
-  /** A number derived from the content of the tree. */
+  /** A number derived from the content of the tree; 0 if the content is unknown. */
   readonly tree: number;
   readonly seed: string;
   readonly passed: readonly string[];
@@ -148,7 +148,7 @@ function loadProof(tree: number): Proof {
   try {
     const before = JSON.parse(readFileSync(STATE, 'utf8')) as Proof;
     const given = process.env['PAYONCE_SEED'];
-    // 0 means that the content of the tree is unknown.
+    // Without a known content of the tree, no earlier result applies.
     if (tree === 0 || before.tree !== tree) return fresh;
     if (given === undefined || given === before.seed) return before;
     return { ...before, seed: given, passed: before.passed.filter((name) => !name.startsWith('simulator')) };

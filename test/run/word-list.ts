@@ -17,7 +17,7 @@ interface Finding {
 }
 
 /**
- * Rules for comments and texts. A space of a pattern also matches a line break. Code in backticks, links and parameter
+ * Rules for comments and texts. A space in a pattern also matches a line break. Code in backticks, links and parameter
  * names are ignored.
  */
 const PROSE: readonly Rule[] = [

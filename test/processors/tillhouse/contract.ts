@@ -2,7 +2,7 @@ import type { ProcessorContract } from '../../../lambdas/processors/contract.ts'
 
 /**
  * A fictitious processor for tests, with its own API, settings and signatures. It charges immediately or later,
- * refunds, and has no holds. This folder and one registry entry add it.
+ * refunds, and has no holds. This folder and one registry entry suffice to add it.
  */
 export const tillhouseContract = {
   name: 'tillhouse',
