@@ -33,11 +33,11 @@ import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from '.
  */
 interface AuthorityCost {
   readonly program: string;
-  /** Number of statements per payment. Each waits for a response from PostgreSQL. */
+  /** Number of SQL statements per payment. Each statement is a round trip to PostgreSQL. */
   readonly statements: number;
   /** Number of DynamoDB calls per payment. */
   readonly calls: number;
-  /** Ratio of the CPU times of the paying process. */
+  /** Ratio of the CPU times per payment in this process, with sequential payments. */
   readonly cpuRatio: number;
   /** Ratio of the times per payment, with sequential payments. */
   readonly timeRatio: number;
@@ -56,7 +56,7 @@ export interface AuthorityCosts {
   readonly duplicateMs: number;
 }
 
-/** Number of connections of each program, the same as in rocket-rides. */
+/** Number of PostgreSQL connections of Payonce, the same as of rocket-rides. */
 const CONNECTIONS = 4;
 /** Maximum number of retries of a rocket-rides payment after conflicts of its serializable transactions. */
 const MAX_CONFLICTS = 1_000;
@@ -122,7 +122,7 @@ export async function measureAuthority(
   }
 }
 
-/** Returns a function that pays with Payonce. @param database PostgreSQL @default DynamoDB is the authority */
+/** Returns a function that pays with Payonce. @param database the authority @default DynamoDB is the authority */
 function payWithPayonce(client: DynamoDBClient, tables: StoreTables, database?: Database): Pay {
   const own = engineProcess(client, tables, trivialProcessor());
   const tools =
@@ -149,7 +149,7 @@ function authorityOn(database: Database, documents: ReturnType<typeof documentCl
   );
 }
 
-/** Loads rocket-rides, which connects to the database that `DATABASE_URL` names. */
+/** Loads rocket-rides, which connects to the database at this URL. Returns a function that pays with rocket-rides. */
 async function payWithRocketRides(url: string): Promise<Pay> {
   process.env['DATABASE_URL'] = url;
   const { handler } = (await import(new URL('peers/rocket-rides.mjs', import.meta.url).href)) as {
@@ -174,7 +174,9 @@ async function retried<Result>(request: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/** Counts the round trips of one payment in a process with open connections. */
+/**
+ * Returns the numbers of SQL statements and DynamoDB calls of one payment. An earlier payment opens the connections.
+ */
 async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBClient) => Pay) {
   const { client, calls } = meteredClient(config);
   const pay = make(client);
@@ -239,7 +241,7 @@ const WAITING: Statement = {
   values: [],
 };
 
-/** Fails if a measured payment was not copied, because a missing copy would look like a fast payment. */
+/** Fails if a row of a measured payment was not copied, because a missing copy would look like a fast payment. */
 async function refuseUncopied(database: OpenDatabase): Promise<void> {
   const [row] = await database.run({ name: '', text: 'SELECT count(*) AS waiting FROM outbox', values: [] });
   invariant(row?.['waiting'] === 0, `${String(row?.['waiting'])} rows were not copied`);

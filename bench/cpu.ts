@@ -4,8 +4,8 @@ import { runningProcesses } from '../local/processes.ts';
 /** Length of the clock tick in which Linux reports CPU times, in milliseconds (`man 5 proc`, USER_HZ). */
 const TICK_MS = 10;
 /**
- * Positions of the four CPU times in `/proc/<pid>/stat`, after the name of the program: user and system time of the
- * process, and of its ended children.
+ * Indexes, from 0, of the four CPU times among the fields after the program's name in `/proc/<pid>/stat`: user and
+ * system time of the process, and of its ended children.
  */
 const CPU_TIMES = [11, 12, 13, 14];
 
@@ -15,7 +15,10 @@ export function ownCpuMs(): number {
   return (user + system) / 1000;
 }
 
-/** Returns the CPU time of all processes of a group, in milliseconds. Only Linux reports it; elsewhere NaN. */
+/**
+ * Returns the CPU time of all running processes of a process group, in milliseconds. Returns NaN on other systems than
+ * Linux.
+ */
 export function groupCpuMs(group: number): number {
   if (process.platform !== 'linux') return Number.NaN;
   return runningProcesses()

@@ -32,7 +32,7 @@ type Item = Readonly<Record<string, unknown>>;
 
 /** The payments of a measurement: their rows, and the messages that each function receives. */
 interface Paid {
-  /** All rows, as the functions read them before their first write. */
+  /** All rows of the Ledger and the Registry, by table and key, as the functions read them before their first write. */
   readonly rows: Map<string, Item>;
   /** Stream records, or SQS records, one for each event. */
   readonly records: Readonly<Record<EventFunction, readonly object[]>>;
@@ -156,7 +156,10 @@ function redirectWebhooks(rows: Map<string, Item>, url: string): void {
   }
 }
 
-/** Responds like DynamoDB, EventBridge, SQS, Secrets Manager and the webhook receiver. Writes are not stored. */
+/**
+ * Returns a function that responds like DynamoDB, EventBridge, SQS, Secrets Manager and the webhook receiver. The
+ * function reads single rows, returns empty results for queries, and ignores writes.
+ */
 function answerFrom(rows: ReadonlyMap<string, Item>): Answer {
   const answers: Readonly<Record<string, (body: Item) => object>> = {
     GetItem: ({ TableName, Key }) => {
@@ -200,7 +203,10 @@ const PROGRAM = `
   process.exit();
 `;
 
-/** Handles the batches of a file in a new process. @returns the CPU time of one event, in milliseconds */
+/**
+ * Handles the batches of a file in a new process.
+ * @returns the mean CPU time of one event in the second half of the batches, in milliseconds
+ */
 async function runOnce(bundled: string, file: string, url: string, profiles?: string): Promise<number> {
   const asked = JSON.stringify([pathToFileURL(bundled).href, file]);
   const options = [...profiling(profiles), '--input-type=module', '-e', PROGRAM, asked];

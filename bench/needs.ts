@@ -8,11 +8,11 @@ const RATE = 1_000;
 const WAIT_MS = { processor: 300, receiver: 200, dynamodb: 5 };
 /** Sequential DynamoDB calls of a payment: the limit, the claim and the commit. */
 const CALLS_OF_PAYMENT = 3;
-/** Default memory of the payments function, without the setting `memoryMb`. */
+/** Memory of the payments function in megabytes, unless the setting `memoryMb` changes it. */
 const PAYMENTS_MB = 512;
-/** Quota of concurrent executions of an account and region (AWS Lambda developer guide, "Lambda quotas"). */
+/** Default quota of concurrent executions of an account and region (AWS Lambda developer guide, "Lambda quotas"). */
 const EXECUTIONS = 1_000;
-/** Quota of a table in request units per second (Amazon DynamoDB developer guide, "Quotas"). */
+/** Default quota of write units per second of a table (Amazon DynamoDB developer guide, "Quotas"). */
 const TABLE_UNITS = 40_000;
 
 const TABLES = ['Idempotency', 'Ledger', 'Registry', 'Views'] as const;
@@ -23,7 +23,7 @@ interface Measured {
   readonly payment: number;
   readonly events: EventCpu;
   readonly settings: EventSettings;
-  /** Write units of one payment. */
+  /** Write units of one payment in each table. */
   readonly units: PartitionMeter;
 }
 
@@ -59,7 +59,7 @@ export function needsTable(measured: Measured): string {
   return ['| function | cores | executions at once |', '|---|---|---|', ...lines].join('\n');
 }
 
-/** Renders the payments per second that the default quotas admit. */
+/** Renders a table of the payments per second that each default quota admits. */
 export function quotaTable(measured: Measured): string {
   const { units } = measured;
   const perPayment = [...executionsOf(measured).values()].reduce((sum, each) => sum + each, 0);

@@ -71,7 +71,8 @@ export async function measureEngine(config: DynamoDBClientConfig, tables: StoreT
 }
 
 /**
- * Measures the same payment with direct calls, without `executeOnce`. The difference is the overhead of `executeOnce`.
+ * Measures a first execution with direct calls, without `executeOnce`. The difference from the first path of
+ * {@link measureEngine} is the overhead of `executeOnce`.
  */
 export async function measureByHand(config: DynamoDBClientConfig, tables: StoreTables): Promise<PathCost> {
   const { client, calls } = meteredClient(config);
@@ -79,7 +80,10 @@ export async function measureByHand(config: DynamoDBClientConfig, tables: StoreT
   return { path: BY_HAND, outcome: 'first', ...costOf(calls) };
 }
 
-/** Measures the same payment through the handlers with which the engine is compared. */
+/**
+ * Measures a first execution in the two handlers with which the engine is compared: the naive handler, and the plain
+ * Powertools handler.
+ */
 export async function measureOthers(config: DynamoDBClientConfig, tables: StoreTables): Promise<readonly PathCost[]> {
   const processor = typicalProcessor();
   const request = typicalPayment('bench-others');

@@ -65,7 +65,10 @@ export function sharesIn(profiles: string, folder: string): Shares {
   return Object.fromEntries(PARTS.map((part) => [part, mean(part)])) as Shares;
 }
 
-/** Sums up the CPU time by the owner of the code that was running. @param sourceOf returns a frame's source file */
+/**
+ * Returns the share of each part in the CPU time of a profile.
+ * @param sourceOf returns a frame's source file; undefined for code outside the bundle
+ */
 export function sharesOf(
   { nodes, samples, timeDeltas }: CpuProfile,
   sourceOf: (frame: Frame) => string | undefined,
@@ -96,15 +99,15 @@ export function sharesOf(
 const COMPILE = 'compileSourceTextModule';
 
 /**
- * Returns the owner of a frame's code. A frame without a URL is V8's own code: garbage collection or a built-in
- * function.
+ * Returns the part to which the CPU time of a frame belongs. A frame without a URL is V8's own code: garbage collection
+ * or a built-in function.
  */
 function partOf(frame: Frame, sourceOf: (frame: Frame) => string | undefined): Part {
   if (frame.url === '') return 'V8';
   if (frame.functionName === COMPILE) return 'compilation';
   if (frame.url.startsWith('node:')) return 'Node.js';
   const source = sourceOf(frame);
-  // A frame without a source file belongs to the measuring program, whose own code takes nearly no time.
+  // A frame without a source file belongs to the measuring program, which runs on Node.js and takes nearly no time.
   return source === undefined ? 'Node.js' : ownerOf(source);
 }
 
@@ -117,7 +120,7 @@ function ownerOf(source: string): Owner {
 
 /**
  * Returns a function that finds a frame's source file with the source maps of a bundle. The function returns undefined
- * for other code.
+ * for code outside the bundle.
  */
 function sourcesIn(folder: string): (frame: Frame) => string | undefined {
   const maps = new Map<string, SourceMap>();

@@ -10,9 +10,9 @@ export interface Measurements extends Measured {
   readonly engine: readonly PathCost[];
   /** Capacity table in Markdown. */
   readonly capacity: string;
-  /** Table of the scheduled comparisons with the processor, in Markdown. */
+  /** Table of the calls and minutes that the scheduled comparisons with Stripe's books take, in Markdown. */
   readonly reconciling: string;
-  /** Table of the relay and the projector with the deployed settings, in Markdown. */
+  /** Table of the events per second that the functions can process with the deployed settings, in Markdown. */
   readonly events: string;
   /** Table of the capacity that 1,000 payments per second need, in Markdown. */
   readonly needs: string;
@@ -23,7 +23,7 @@ export interface Measurements extends Measured {
   readonly overhead: readonly SpeedRatio[];
 }
 
-/** Renders the benchmarks. @param results the content of `bench/results.json` */
+/** Renders the page docs/proof/benchmarks.md. @param results the content of `bench/results.json` */
 export function report(measurements: Measurements, results: readonly Result[]): string {
   const {
     engine,

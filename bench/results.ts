@@ -16,9 +16,9 @@ export interface Result {
   readonly unit: string;
 }
 
-/** A result, and the cause of a missed goal. */
+/** A result, with the cause in case the goal is missed. */
 interface Goal extends Result {
-  /** Cause of a missed goal, determined with a profile. */
+  /** Cause of a missed goal, determined with a profile. The page shows the cause only if the goal is missed. */
   readonly cause: string;
 }
 
@@ -159,7 +159,7 @@ function goalsOf(measured: Measured): readonly Goal[] {
       goal: 4,
       peer: 1,
       unit: 'files',
-      cause: 'each part of the code that is loaded on demand is a file.',
+      cause: 'each part of the code that is loaded on demand is a separate file.',
     },
     {
       metric: 'code read at the start of the payments function',

@@ -21,12 +21,13 @@ import {
 import { groupCpuMs, ownCpuMs } from './cpu.ts';
 import { median } from './median.ts';
 
-/** Comparison of the engine with another handler, measured in alternating rounds. */
+/**
+ * Comparison of the engine with another program, measured in alternating rounds. Each ratio is the median of the
+ * rounds.
+ */
 export interface SpeedRatio {
   readonly subject: string;
-  /**
-   * Time of the engine divided by the time of the subject, as the median of the rounds. Above 1, the engine is slower.
-   */
+  /** Time of the engine divided by the time of the subject. Above 1, the engine is slower. */
   readonly timeRatio: number;
   /** CPU time of this process for the engine, divided by that for the subject. */
   readonly cpuRatio: number;
@@ -42,7 +43,7 @@ export interface SkeletonTime {
   readonly paymentMs: number;
 }
 
-/** Number of repetitions of each measurement. */
+/** Sizes of the measurements. */
 export interface Size {
   readonly rounds: number;
   readonly paymentsPerRound: number;
@@ -51,11 +52,11 @@ export interface Size {
    * of the pairs is only a warm-up.
    */
   readonly pairs: number;
-  /** Number of duplicates that wait for a PostgreSQL row. */
+  /** Number of measured duplicates, each of which waits for a PostgreSQL commit. */
   readonly duplicates: number;
-  /** Number of starts of each function, each in a new process. */
+  /** Number of starts of each program, each in a new process. */
   readonly starts: number;
-  /** Number of processes of each function in which payments are measured after a warm-up. */
+  /** Number of processes of each program in which payments are measured after a warm-up. */
   readonly warmRounds: number;
   /** Number of payments in each of these processes, including the warm-up, which is the first half. */
   readonly warmPayments: number;
@@ -111,7 +112,10 @@ interface SpeedOptions {
   readonly progress: (text: string) => void;
 }
 
-/** Measures time ratios. Alternates between the subjects, so that other load on the machine affects all of them. */
+/**
+ * Measures times of payments and their ratios. Alternates between the programs, so that other load on the machine
+ * affects all of them.
+ */
 export async function measureSpeed(
   config: DynamoDBClientConfig,
   tables: StoreTables,

@@ -14,26 +14,26 @@ import { type Answer, withStandIn } from './stand-in.ts';
 
 /** Ratios of CPU times that were measured in the same round. Each field is the median over all rounds. */
 export interface StartRatios {
-  /** CPU time of the import, relative to a bare DynamoDB client's. */
+  /** CPU time of the payments function's import, relative to the import of a bare DynamoDB client. */
   readonly importToBareClient: number;
-  /** CPU time of the import, relative to a Powertools handler's. */
+  /** CPU time of the payments function's import, relative to the import of a Powertools handler. */
   readonly importToPowertools: number;
-  /** CPU time of a Powertools handler's import, relative to a bare DynamoDB client's. */
+  /** CPU time of a Powertools handler's import, relative to the import of a bare DynamoDB client. */
   readonly powertoolsToBareClient: number;
-  /** CPU time of the import and the first payment, relative to a Powertools handler's. */
+  /** CPU time of the payments function's import and first payment, relative to those of a Powertools handler. */
   readonly firstToPowertools: number;
   /** The import's share of the CPU time of the payments function's import and first payment, from 0 to 1. */
   readonly importShare: number;
 }
 
 export interface WarmRatios {
-  /** CPU time of a payment in a warm process, relative to a naive handler's. */
+  /** CPU time of a payment in a warm payments function, relative to a payment in a naive handler. */
   readonly toNaive: number;
-  /** CPU time of a payment in a warm process, relative to a Powertools handler's. */
+  /** CPU time of a payment in a warm payments function, relative to a payment in a Powertools handler. */
   readonly toPowertools: number;
-  /** CPU time of a Powertools handler's payment, relative to a naive handler's. */
+  /** CPU time of a payment in a warm Powertools handler, relative to a payment in a naive handler. */
   readonly powertoolsToNaive: number;
-  /** CPU time of a payment in a warm process, in milliseconds. */
+  /** CPU time of a payment in a warm payments function, in milliseconds. */
   readonly payment: number;
 }
 
@@ -167,7 +167,7 @@ export function profiling(directory: string | undefined): readonly string[] {
   return directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
 }
 
-/** Starts a process that imports a program and makes payments. */
+/** Starts a process that imports a program and makes payments. Returns the CPU times. */
 async function runOnce(file: string, url: string, payments: number, profiles?: string): Promise<Times> {
   const event = {
     ...gatewayEvent('POST', '/v1/payments', { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }),

@@ -67,15 +67,15 @@ export class EventBridge {
   async #lane(stop: AbortSignal): Promise<void> {
     let failures = 0;
     while (!stop.aborted) {
-      // Receive events only while connected, because otherwise they cannot be published. A flush cannot detect a lost
-      // connection, because a flush without a connection may never return.
+      // Receive events only while connected, because otherwise they cannot be published. Do not test the connection
+      // with a flush: without a connection, a flush may never return.
       if (!this.#health.isConnected) {
         await pause(CONNECTED_POLL_MS, stop);
         continue;
       }
       const isDone = await this.#batch(stop);
       failures = isDone ? 0 : failures + 1;
-      // Events that could not be stored are redelivered after their visibility timeout.
+      // SQS redelivers the events that JetStream did not store, after their visibility timeout.
       if (!isDone) await pause(Math.min(500 * 2 ** failures, LONGEST_WAIT_MS), stop);
     }
   }
@@ -126,7 +126,10 @@ export class EventBridge {
     this.#direction.succeeded();
   }
 
-  /** Moves a message that is not a bus event to the dead-letter queue, with the reason. */
+  /**
+   * Sends a message that is not a bus event to the dead-letter queue, with the reason. The caller then deletes the
+   * original.
+   */
   async #park(body: string): Promise<void> {
     const text = (value: string) => ({ DataType: 'String', StringValue: value });
     await this.#sqs.send(

@@ -9,9 +9,9 @@ export class Direction {
   #carried = 0;
   #failures = 0;
   #isFailing = false;
-  /** Unix milliseconds. */
+  /** Time of the last success, in Unix milliseconds; 0 if there was none. */
   #succeededAtMs = 0;
-  /** Number of deliveries that were redeliveries. */
+  /** Number of messages that JetStream redelivered (`requests`) or discarded as duplicates (`events`). */
   redelivered = 0;
   parked = 0;
 
@@ -54,7 +54,7 @@ export interface Health {
 
 /**
  * Serves `GET /health` with message counts. The status is 200 while the bridge can carry messages, otherwise 503.
- * Requests from web pages get 403.
+ * Requests from web pages, and requests whose host is a domain name with dots, get 403.
  */
 export async function serveHealth(health: Health, port: number): Promise<Server> {
   const server = createServer((request, answer) => {
@@ -80,8 +80,8 @@ export async function serveHealth(health: Health, port: number): Promise<Server>
 }
 
 function refusalOf({ method = '', url, headers }: IncomingMessage): number | undefined {
-  // Accept only IP addresses and single-label service names, which health checks use. An attacker may have pointed any
-  // other domain name to this address (DNS rebinding).
+  // In the Host header, accept only the IP addresses and single-label service names that health checks use. An attacker
+  // may have pointed any other domain name to this address (DNS rebinding).
   const [, ipv6, name = ''] = /^(?:\[(.+)\]|([^:]*))(?::\d+)?$/.exec(headers.host ?? '') ?? [];
   const isNamedByProbe = isIP(ipv6 ?? name) > 0 || /^[\w-]*$/.test(ipv6 ?? name);
   if (isFromPage(headers) || !isNamedByProbe) return 403;

@@ -77,8 +77,8 @@ export class RequestBridge {
   }
 
   /**
-   * Creates the consumer. Its `max_deliver` is unlimited, so messages that the queue did not accept are redelivered
-   * without limit.
+   * Creates the consumer if it does not exist. Its `max_deliver` is unlimited, so messages that the queue did not
+   * accept are redelivered without limit.
    */
   async #makeConsumer(): Promise<void> {
     const { stream, consumer, subjects, ackWaitSeconds } = this.#settings;

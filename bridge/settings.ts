@@ -8,7 +8,7 @@ type NatsLogin =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly token: string }
   | { readonly kind: 'password'; readonly user: string; readonly password: string }
-  /** A file with a user's JWT and seed, as written by `nsc`. */
+  /** The content of a file with a user's JWT and seed, as written by `nsc`. */
   | { readonly kind: 'credentials'; readonly file: Uint8Array }
   | { readonly kind: 'nkey'; readonly seed: Uint8Array };
 
@@ -87,7 +87,7 @@ const eventsEnvironment = z.object({
 
 /**
  * Reads the settings of the bridge.
- * @throws Error naming the variable that is missing or wrong, or a file that cannot be read
+ * @throws Error that names the missing, invalid or contradictory variables, or a file that cannot be read
  */
 export function readBridgeSettings(variables: Variables): BridgeSettings {
   const given = readVariables(environment, variables);

@@ -27,13 +27,16 @@ interface CompareOptions {
 
 export interface Comparison {
   readonly trials: readonly Trial[];
-  /** DynamoDB's request units for a first execution, by the name of the program. */
+  /**
+   * Number of DynamoDB request units of a first execution, by the name of the program. Programs on PostgreSQL have no
+   * entry.
+   */
   readonly units: ReadonlyMap<string, number | undefined>;
 }
 
 /**
- * Runs the same kill test on each contender. Installs the contenders that are not packages of this project.
- * @throws Error if a contender cannot be installed or started
+ * Runs the same kill test on each contender. First installs the libraries of the contenders on PostgreSQL.
+ * @throws Error if a library cannot be installed, or a contender cannot be started
  */
 export async function compare(
   aws: EmulatorAccess & Pick<LocalAws, 'tables'>,

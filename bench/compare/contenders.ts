@@ -52,7 +52,10 @@ export const PAYONCE = 'Payonce';
 
 const TENANT = 'ten_compared';
 
-/** Returns the programs on DynamoDB: a naive handler, the same with Powertools, and Payonce's own function. */
+/**
+ * Returns the programs on DynamoDB: a naive handler, a Powertools handler without and with an idempotency key for the
+ * processor, and Payonce's payments function.
+ */
 export async function contendersOnDynamoDb({ aws, services, bundles }: Grounds): Promise<readonly Contender[]> {
   const { tables } = aws;
   const client = documentClient(new DynamoDBClient(accessTo(aws)));
@@ -151,7 +154,7 @@ export function contendersOnPostgres(postgres: Postgres, peers: string): readonl
 const OF_KEY = (column: string): string =>
   `JOIN payments p ON p.id = ${column} JOIN keys k ON k.id = p.key_id WHERE k.key = $1`;
 
-/** Returns the environment of a process of a contender. */
+/** Returns the environment variables of a contender's process. */
 export function environmentOf(
   { module, environment }: Contender,
   { tables, accessKeyId, postgresUrl, port }: Addresses,

@@ -22,9 +22,9 @@ export interface History {
 /** A contender's measurements and histories. */
 export interface Trial {
   readonly name: string;
-  /** CPU time of a payment in a warm process, in milliseconds. */
+  /** Mean CPU time of a payment in a warm process, in milliseconds. */
   readonly cpuMs: number;
-  /** Number of transactions or write calls of a payment in a warm process. */
+  /** Mean number of transactions or write calls of a payment in a warm process. */
   readonly writes: number;
   readonly histories: readonly History[];
 }
@@ -130,7 +130,7 @@ class Running {
 
   /**
    * Kills the process before or after its call number `call` (see `side`). The client then sends the request twice to a
-   * new process, each time until the response is final.
+   * new process, each time until the response is final. Returns undefined if the payment makes fewer calls.
    */
   async #killed(key: string, call: number, side: Side): Promise<readonly Answer[] | undefined> {
     const subject = await this.#process();
@@ -153,7 +153,10 @@ class Running {
     return [...first, await this.#payUntilFinal(key), await this.#payUntilFinal(key)];
   }
 
-  /** Holds the process at a call while another process gets the same request. */
+  /**
+   * Holds the process at a call while another process gets the same request. Returns undefined if the payment makes
+   * fewer calls.
+   */
   async #duplicated(key: string, call: number, side: Side): Promise<readonly Answer[] | undefined> {
     const subject = await this.#process();
     const rival = await this.#process('second');
@@ -175,7 +178,10 @@ class Running {
     return [...finals, await this.#payUntilFinal(key)];
   }
 
-  /** Sends the request until the response is final. Before each attempt, advances the clocks past all leases. */
+  /**
+   * Sends the request until the response is final, at most six times, and returns the last response. Before each
+   * attempt, advances the clocks past all leases.
+   */
   async #payUntilFinal(key: string): Promise<Answer> {
     let answer: Answer = { status: 0, body: '' };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {

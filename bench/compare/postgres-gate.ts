@@ -41,7 +41,10 @@ export async function openPostgresGate(calls: Calls, serverPort: number): Promis
   };
 }
 
-/** Relays one connection. A client sends its next statement after the response to the last one, as `pg` does. */
+/**
+ * Relays one connection. Assumes that the client sends a statement only after the response to its previous one, as `pg`
+ * does.
+ */
 function relay(client: Socket, upstream: Socket, calls: Calls): void {
   let isOpen = false;
   let call: number | undefined;

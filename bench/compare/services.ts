@@ -7,7 +7,7 @@ import type { HttpRequest } from './http-gate.ts';
 const WRITES = /\.(?:Put|Update|Delete|TransactWrite|BatchWrite)Items?$/;
 const SECRET = JSON.stringify({ SecretString: 'the-secret-of-the-processor' });
 
-/** The services that all compared programs call: DynamoDB, a processor, and a bus for events. */
+/** The HTTP services that the compared programs call: DynamoDB, Secrets Manager, a processor and an event bus. */
 export class Services {
   /** Time by which the clocks of all processes and of the processor are ahead, in milliseconds. */
   aheadMs = 0;
@@ -31,7 +31,7 @@ export class Services {
     return this.#events;
   }
 
-  /** Number of DynamoDB write calls. */
+  /** Number of DynamoDB write calls that succeeded. */
   get writes(): number {
     return this.#writes;
   }

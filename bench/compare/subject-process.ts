@@ -1,6 +1,6 @@
 /**
  * A process of a compared program. It pays when its parent requests a payment, and reports the result. Its clock can be
- * set ahead, so that a retry after a lease need not wait for the lease.
+ * set ahead, so that a test of a retry does not have to wait until a lease expires.
  */
 import { gatewayEvent } from '../../test/world/gateway-event.ts';
 

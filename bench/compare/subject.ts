@@ -102,7 +102,7 @@ export class Subject {
     return report?.kind === 'paid' ? report : { status: 0, body: '' };
   }
 
-  /** Returns the CPU time of a payment, in milliseconds. @throws Error if a payment fails */
+  /** Returns the mean CPU time of a payment, in milliseconds. @throws Error if a payment fails */
   async measure(keys: readonly string[]): Promise<number> {
     const report = await this.#ask({ kind: 'measure', keys });
     if (report?.kind !== 'measured') throw new Error('a measured payment failed');

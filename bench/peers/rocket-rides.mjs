@@ -29,8 +29,9 @@ async function atomicPhase(key, work) {
 }
 
 /**
- * Locks the key for this request, and creates it at the first request. Returns undefined while another request holds
- * the lock.
+ * Locks the key for this request, and creates it at the first request. Does not lock a finished key. Returns undefined
+ * while another request holds the lock.
+ * @throws Error if the key was used with another body
  */
 const lockKey = (name, params) =>
   atomicPhase(undefined, async (client) => {
@@ -52,7 +53,10 @@ const lockKey = (name, params) =>
     return found;
   });
 
-/** Sends the charge, with a key that is derived from the row, so that the processor recognizes a repeated call. */
+/**
+ * Sends the charge, with an idempotency key that contains the id of the row of `keys`, so that the processor recognizes
+ * a repeated call.
+ */
 async function charge(key, { amount, currency, source }) {
   const response = await fetch(`${process.env.TEST_SANDBOX_URL}/charges`, {
     method: 'POST',

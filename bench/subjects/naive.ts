@@ -12,7 +12,7 @@ const { IDEMPOTENCY_TABLE, LEDGER_TABLE, TEST_SANDBOX_URL, EVENTS_URL } = proces
 
 /**
  * Pays as a typical first handler does: looks up the key, charges, writes a ledger row, publishes an event if there is
- * a bus, and saves the response. Two concurrent requests charge twice.
+ * a bus, and saves the response. Two concurrent requests with the same key charge twice.
  */
 export async function handler({ headers, body }: Request) {
   const key = `NAIVE#${headers['Idempotency-Key']}`;
