@@ -122,13 +122,17 @@ interface NamedLog {
   readonly log: ActivityLog;
 }
 
-/** Returns the activity logs. If PostgreSQL is used, its log contains the entries about payments and orders. */
+/**
+ * Returns the activity logs. If PostgreSQL is the authority, its log contains the entries about payments and orders.
+ */
 function logsOf({ client, tables, pacing, postgres }: OpenedAuthority): readonly NamedLog[] {
   const own: NamedLog = { name: 'dynamodb', log: new DynamoDbActivity(client, tables, pacing) };
   return postgres === undefined ? [own] : [{ name: 'postgres', log: postgres.activity }, own];
 }
 
-/** Records an operator's command in the activity log. Call it before the command takes effect. */
+/**
+ * Records an operator's command in the deployment's chain of the activity log. Call it before the command takes effect.
+ */
 export async function recordAction(
   session: Session,
   action: Action,

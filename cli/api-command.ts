@@ -139,7 +139,7 @@ export function fieldOf(name: string): string {
  * Reads a field of an object as text, by its path, for example `processor.charge_id`. In a path, `last` is the last
  * entry of an array. Returns an empty text if the field, or the object that contains the field, is null.
  *
- * @throws CliFailure when the field is absent
+ * @throws CliFailure when the field is absent, or is an object or an array
  */
 export type Row = (field: string) => string;
 /** Formats an object, or the entries of a list, as lines. */

@@ -23,14 +23,14 @@ import { invoke } from './republishing.ts';
  * Makes the archiver add those rows of a parked batch that the archive lacks. This function reads the rows from the
  * Ledger; only the archiver writes to the archive. A repeated call finds no missing rows.
  *
- * @throws CliFailure when the message describes a single record instead of a batch, or when rows are still missing in
- * the archive afterwards
+ * @throws CliFailure when the message does not describe a batch, when the archiver did not archive a row, or when a
+ * chain is broken, so that its rows cannot be archived
  */
 export async function archiveAgain(target: AwsTarget, work: ParkedWork): Promise<void> {
   if (work.kind === 'record')
     throw new CliFailure(
       ExitCode.incomplete,
-      'the message is not a record of a Ledger row: see the runbook, "The archive is behind".',
+      'the message does not describe a batch of Ledger rows: see the runbook, "The archive is behind".',
     );
   const [archiver] = await stackOutputs(target, 'service', ['archiverFunction']);
   const [bucket] = await stackOutputs(target, 'data', ['archiveBucket']);

@@ -20,7 +20,7 @@ type OpenedTables = Awaited<ReturnType<typeof openTables>>;
 export interface OpenedAuthority extends OpenedTables {
   /** The PostgreSQL stores. Absent when DynamoDB is the authority. */
   readonly postgres?: AuthorityStores;
-  /** The stores on each PostgreSQL database. */
+  /** The stores on each PostgreSQL database. Absent when DynamoDB is the authority. */
   readonly databases?: readonly PostgresStores[];
 }
 
@@ -94,7 +94,7 @@ async function storesInShards(
   return shardedStores(new Shards({ databases: [first, ...others], tenants, unavailable }));
 }
 
-/** Reads the newest recorded settings of a deployment. */
+/** Returns the newest recorded settings of a deployment; empty if none are recorded. */
 export async function newestSettings({
   client,
   tables,

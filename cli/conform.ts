@@ -139,7 +139,7 @@ function asker(url: string, { signingKey, secret }: Options) {
   };
 }
 
-/** Returns the timeout that the service uses for the same request. */
+/** Returns the timeout that Payonce uses for the same request, in milliseconds. */
 function timeoutMs(method: 'GET' | 'POST', path: string): number {
   if (method === 'POST') return SEND_TIMEOUT_MS;
   if (path.startsWith('/charges?key=')) return LOOKUP_TIMEOUT_MS;
@@ -149,6 +149,7 @@ function timeoutMs(method: 'GET' | 'POST', path: string): number {
 /**
  * Starts a receiver of callbacks.
  * @returns undefined when no port is given
+ * @throws CliFailure when the secret is missing, or the port cannot be opened
  */
 async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patience }: Options) {
   if (callbackPort === undefined) return undefined;
@@ -188,7 +189,8 @@ export async function listenForCallbacks(receive: Receive, port: number): Promis
 }
 
 /**
- * Answers a callback. Does not check the Host header, because tunnels use their own host name and callbacks are signed.
+ * Receives a callback, and returns the status of the response. Does not check the Host header, because tunnels use
+ * their own host name and callbacks are signed.
  */
 async function answerCallback(request: IncomingMessage, receive: Receive): Promise<number> {
   if (isFromPage(request.headers)) return 403;
@@ -206,7 +208,8 @@ async function answerCallback(request: IncomingMessage, receive: Receive): Promi
 type Receive = (headers: NodeJS.Dict<string[]>, body: Buffer) => Promise<number>;
 
 /**
- * Creates a receiver that handles callbacks as Payonce does. It returns the HTTP status for each callback.
+ * Creates a receiver that verifies callbacks as Payonce does, and stores them. Its function `receive` returns the HTTP
+ * status for a callback.
  * @param scheme a value of the setting `callbackScheme`
  */
 export async function callbackReceiver(

@@ -34,7 +34,7 @@ export interface Subject {
   readonly wait: (milliseconds: number) => Promise<void>;
   /** True if requests have a signature or a bearer token. The processor must then refuse a request that has neither. */
   readonly isSigned: boolean;
-  /** The declared abilities. The processor must refuse everything else. */
+  /** The declared abilities. The processor must refuse requests that need any other ability. */
   readonly abilities: Pick<Processor['abilities'], 'holdValidityMs' | 'partialCapture' | 'refund' | 'partialRefund'>;
   /** Receiver of the callbacks. Absent if the processor does not call back to this machine. */
   readonly callbacks?: Callbacks;

@@ -91,7 +91,11 @@ function chosenOf({ secretId: secret, host, port, database }: PostgresSettings):
   return defined({ secret, host, port, database });
 }
 
-/** Returns the chosen database, otherwise the database of the settings. @param settings as recorded */
+/**
+ * Returns `chosen` if it names a database, or if {@link URL_VARIABLE} is set. Otherwise, returns the database of the
+ * settings, in which the options in `chosen` replace values.
+ * @param settings as recorded
+ */
 export function chosenOr(settings: Readonly<Record<string, string>>, chosen: ChosenDatabase): ChosenDatabase {
   const { url = process.env[URL_VARIABLE], secret, dsql } = chosen;
   return url !== undefined || secret !== undefined || dsql === true
@@ -112,7 +116,7 @@ export async function withDatabase<T>(
     clock: systemClock,
     tls: isLoopback(server.host) && chosen.ca === undefined ? undefined : { caFile: chosen.ca },
     engine: chosen.dsql === true ? 'dsql' : 'postgres',
-    // Creating an index on a large table takes a long time.
+    // No limit, because the creation of an index on a large table takes a long time.
     statementMs: 0,
     ...defined({ schema: chosen.schema, connections: chosen.connections }),
   });

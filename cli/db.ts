@@ -58,7 +58,10 @@ function readSchema(text: string): string {
   throw new InvalidArgumentError(`${text} is not a schema name of lower-case letters, digits and _.`);
 }
 
-/** Returns the tables that a command concerns. */
+/**
+ * Returns the migrations, and the schema, of the tables that a command concerns.
+ * @throws CliFailure for options that `--dsql` excludes
+ */
 function tablesOf({ service, dsql = false, role = DSQL_ROLE }: Chosen) {
   if (dsql && (service !== undefined || role !== DSQL_ROLE))
     throw new CliFailure(ExitCode.usage, `With --dsql, the role is ${DSQL_ROLE}, and --service is not available.`);
@@ -152,7 +155,7 @@ function engineOf({ dsql = false }: ChosenDatabase): Engine {
   return dsql ? 'dsql' : 'postgres';
 }
 
-/** Returns a problem if this is not the database that has the payments. */
+/** Returns a problem if this is not the database that contains the payments. */
 async function problemOfIdentity(database: Runner, expected: number | undefined): Promise<readonly string[]> {
   if (expected === undefined) return [];
   const found = await readIdentity(database).catch((error: unknown) => {

@@ -47,7 +47,10 @@ async function resourcesOf(target: AwsTarget, stack: 'data' | 'service', type: s
   return found;
 }
 
-/** Returns the address of the deployed cluster, for its administrator. @throws CliFailure as {@link deployedCluster} */
+/**
+ * Returns the address of the deployed cluster, with the credentials of its administrator.
+ * @throws CliFailure as {@link deployedCluster}
+ */
 export async function serverOfCluster(target: AwsTarget): Promise<Server> {
   const { endpoint } = await deployedCluster(target);
   const { credentials } = new LambdaClient(target).config;

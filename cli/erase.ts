@@ -79,7 +79,7 @@ export function addErase(program: Command, session: Session): void {
 
 /**
  * Returns the stores that an erasure reads, and the function that erases.
- * @throws CliFailure if the other authority has the payments
+ * @throws CliFailure as {@link requireAuthority}
  */
 export async function erasing(session: Pick<Session, 'operator'>, opened: OpenedAuthority) {
   await requireAuthority(opened);

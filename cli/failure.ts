@@ -70,7 +70,10 @@ const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
 const UNREACHABLE =
   /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|EPROTO|UND_ERR_.*|CERT_.*)$/;
 
-/** Returns the exit code and the message for an AWS or network failure that the SDK or `fetch` reported. */
+/**
+ * Returns the exit code and the message for an AWS or network failure that the SDK or `fetch` reported; undefined for
+ * other errors.
+ */
 function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   if (!types.isNativeError(error)) return undefined;
   const text = sentenceOf(error);
@@ -101,8 +104,8 @@ function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
 }
 
 /**
- * Returns the error's code. `fetch` sets the code on the error's cause, the SDK sets it on the error itself, and an
- * AggregateError has a code on each of its errors.
+ * Returns the error's code, or an empty text if there is none. `fetch` sets the code on the error's cause, the SDK sets
+ * it on the error itself, and an AggregateError has a code on each of its errors.
  */
 function causeCode(error: Error): string {
   if ('code' in error && typeof error.code === 'string') return error.code;

@@ -49,7 +49,10 @@ export function addImport(db: Command, session: Session): void {
   ).action(async (chosen: Chosen) => importPayments(session, await openTables(await session.aws()), chosen));
 }
 
-/** Copies rows, or finishes or cancels the import. @throws CliFailure if PostgreSQL differs from DynamoDB */
+/**
+ * Copies rows, or finishes or cancels the import.
+ * @throws CliFailure if the command is refused, or if PostgreSQL differs from DynamoDB
+ */
 export async function importPayments(
   session: Pick<Session, 'aws' | 'during' | 'operator' | 'show'>,
   opened: Awaited<ReturnType<typeof openTables>>,

@@ -15,8 +15,8 @@ import { isoTime, readSeconds, type Session } from './session.ts';
 /** Polling interval of the events API, in milliseconds. */
 const POLL_INTERVAL_MS = 2_000;
 /**
- * Maximum delay, in seconds, before an event appears in the list. Newer events may appear before it, so each poll reads
- * this period again.
+ * Maximum delay, in seconds, before an event appears in the list. An event can appear later than newer events, so each
+ * poll reads this period again.
  */
 const MAX_EVENT_DELAY_SECONDS = 15 * 60;
 /** Time limit for the receiver's response, in milliseconds, the same as for Payonce's webhooks. */

@@ -136,7 +136,8 @@ const problem = z.object({ code: z.string(), detail: z.string(), param: z.string
 
 /**
  * Sends a request to the API.
- * @throws CliFailure with the API's code and detail, and the field at fault, when the API refuses the request
+ * @throws Refusal when the API returns an error. Its message contains the code, the detail and the invalid field, or
+ * only the HTTP status if the response is not a problem document
  */
 async function askApi(
   { url, key }: ApiAccess,
@@ -189,7 +190,7 @@ export function otherAnswer(): CliFailure {
  *
  * @param again reads the object again
  * @param hasEnded reports whether the object has ended, given its state
- * @returns the last state
+ * @returns the last state that was read, even if the object has not ended
  */
 export async function untilEnded(
   first: unknown,

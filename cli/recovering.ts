@@ -97,7 +97,8 @@ async function recover(session: Session, { segments, shard, ...chosen }: Chosen)
 /**
  * Returns a function that reports whether a tenant is in the recovered database. The function returns undefined for a
  * tenant without a row. Returns undefined instead of a function if there is only one database and `shard` is not given.
- * @throws CliFailure if `shard` is not the name of a database
+ * @throws CliFailure if `shard` is not the name of a database, or is missing although there are several. The returned
+ * function throws CliFailure while the tenant is being moved
  */
 function ownerIn(
   { client, tables, pacing }: Awaited<ReturnType<typeof openTables>>,

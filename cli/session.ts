@@ -52,7 +52,10 @@ export class Session {
     return this.#program.opts<Options>();
   }
 
-  /** The environment of the deployment, as given, or derived from the name of one of its stacks. */
+  /**
+   * The environment of the deployment, from `--environment`, or derived from the name in `--stack`; undefined for the
+   * deployment without an environment.
+   */
   get #environment(): string | undefined {
     const { environment, stack } = this.#options;
     if (stack === undefined) return environment;
@@ -114,7 +117,7 @@ export class Session {
     return accessTo(local);
   }
 
-  /** The directory in which commands keep their state. */
+  /** The directory of the local stack, in which commands also store their state. */
   get directory(): string {
     return this.#options.directory;
   }

@@ -97,7 +97,7 @@ export function addTables(program: Command, session: Session): void {
 
 /**
  * Recovers the tables after a restore.
- * @throws CliFailure if the other authority has the payments
+ * @throws CliFailure as {@link requireAuthority}, or if payments and orders cannot be read or differ
  */
 export async function recoverTables(session: Session, opened: OpenedAuthority, segments: number): Promise<void> {
   await requireAuthority(opened);

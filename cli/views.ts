@@ -108,7 +108,7 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
 }
 
 /**
- * Reads the saved progress of a rebuild.
+ * Reads the saved progress of a rebuild. Without a file, returns the state of a new rebuild.
  * @throws CliFailure when the file is not JSON
  */
 function savedState(file: string, segments: number): RebuildState {
