@@ -4,8 +4,8 @@ const FIRST_CEILING_MS = 500;
 const HIGHEST_CEILING_MS = 8_000;
 
 /**
- * Returns the pause in milliseconds before the next attempt: full jitter, in addition to the API's `Retry-After`.
- * Callers that failed together thus do not retry together.
+ * Returns the pause in milliseconds before the next attempt: the pause that the API requested, and a random time up to
+ * a limit. Thus, callers that failed at the same time do not retry at the same time.
  *
  * @param attempt from 0
  * @param fraction random, from 0 (inclusive) to 1 (exclusive)

@@ -13,8 +13,8 @@ const ROWS = 'operations';
  *
  * @param database the name of the IndexedDB database
  * @default 'payonce'
- * @throws PayonceError from its functions: `invalid_key_store` when the browser cannot store the row, for example
- * because the disk is full
+ * @returns a store whose functions throw PayonceError `invalid_key_store` when the browser cannot store the row, for
+ * example because the disk is full
  */
 export function browserKeys(database = 'payonce'): KeyStore {
   return {

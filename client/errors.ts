@@ -10,11 +10,11 @@ export type ProblemCode = Problem['code'];
  *
  * - `new_operation`: the response is final for this operation. A further attempt needs a new operation.
  * - `read_object`: the operation already took effect, and its response is no longer stored. Read the object that the
- * problem names.
+ *   problem names.
  * - `same_operation`: no response was stored. The same operation can succeed later.
  * - `correct`: the request was refused, and nothing was stored. Fix the cause: a field, a missing scope, a setting, the
- * state of the payment. The same operation can then succeed, also with a corrected body, if the key store has
- * `keepRefusal`.
+ *   state of the payment. The same operation can then succeed. If the key store has `keepRefusal`, the operation may
+ *   have a corrected body.
  */
 export type Recovery = 'new_operation' | 'read_object' | 'same_operation' | 'correct';
 

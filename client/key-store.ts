@@ -78,8 +78,9 @@ export function memoryKeys(): KeyStore {
 /**
  * Parses a row that was stored as JSON, for custom stores.
  *
+ * @param request the stored request, or the whole stored operation, as JSON
  * @param answer the stored response, as JSON
- * @default no response is stored
+ * @default the response in `request`, if there is one
  * @throws PayonceError `invalid_key_store` if the row is not an operation
  */
 export function storedIn(request: string | null | undefined, answer?: string | null): StoredOperation {
@@ -107,7 +108,7 @@ function parsedObject(text: string): object | undefined {
   }
 }
 
-/** Returns whether a store returned a valid operation. */
+/** Returns whether a value that a key store returned is a valid operation. */
 export function isOperation(value: unknown): value is StoredOperation {
   if (typeof value !== 'object' || value === null) return false;
   const row = value as Partial<Record<keyof StoredOperation, unknown>>;

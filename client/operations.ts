@@ -45,6 +45,7 @@ export class Operations {
 
   /**
    * Runs an operation.
+   * @throws TypeError if the parameters are not an object
    * @throws ProblemError when the API responds with a problem
    * @throws PayonceError `operation_changed` before anything is sent; `invalid_operation`; `invalid_key_store`; the
    * errors of `Sender.send`
@@ -79,7 +80,7 @@ export class Operations {
     return settled(answer, !isKept && (!isRefused || sentBefore)) as Value;
   }
 
-  /** Returns the next action after a changed request, or undefined if the stored request had no effect. */
+  /** Returns the end of the message about a changed request; undefined if the stored request had no effect. */
   #adviceFor(kept: StoredAnswer | undefined, stored: StoredRequest, offered: StoredRequest): string | undefined {
     if (kept !== undefined && kept.status >= 300) return undefined;
     if (kept !== undefined || !isOnlyInBody(stored, offered)) return ', before you start a new operation.';

@@ -27,12 +27,13 @@ class Client:
 
     For each change that must happen once, the caller chooses a name (``operation``) of 1 to 200 characters, for example
     ``order_42``. Calls with this name send the same key and body, in this and in later processes, and get the same
-    answer. After a refusal that stored nothing, a call may have a corrected body. The client stores the change
-    with its key before it sends the change. Threads can share a client.
+    answer. After a refusal that stored nothing, a call may have a corrected body. The client stores the change with its
+    key before it sends the change. Threads can share a client.
 
     ``url`` is the address of the API including its stage, but without ``/v1``, for example ``https://pay.example.com``.
-    ``api_key`` is a tenant's API key; by default, no key is sent. ``keys`` is a FileKeys, a DatabaseKeys, or two methods
-    of your own (KeyStore). ``timeout_seconds`` of a call limits all attempts and the pauses between them.
+    ``api_key`` is a tenant's API key; by default, no key is sent. ``keys`` is a FileKeys, a DatabaseKeys, or an object
+    of your own with the two methods of KeyStore. The parameter ``timeout_seconds`` of a call is the time limit for all
+    attempts and the pauses between them.
 
     Raises ValueError for a URL that is not http or https or ends in ``/v1``, and for an API key that no header can
     contain; TypeError for a missing URL or key store.
@@ -102,7 +103,7 @@ class Payments(_Resource):
         return self._run(self._at(id, "capture"), params, operation, timeout_seconds)
 
     def cancel(self, id: str, *, operation: str, timeout_seconds: float = TIMEOUT_SECONDS) -> api.Payment:
-        """Cancel an authorized payment."""
+        """Cancel an authorized payment, or a payment that waits for its payer."""
         return self._run(self._at(id, "cancel"), None, operation, timeout_seconds)
 
     def refund(
@@ -177,7 +178,7 @@ class Disputes(_Resource):
 
 
 class Orders(_Resource):
-    """Orders: a payment with a reservation of stock."""
+    """Orders. Each order has a payment and a reservation of stock."""
 
     def __init__(self, changes: Operations, reading: Reading) -> None:
         super().__init__(changes, reading, "/v1/orders")

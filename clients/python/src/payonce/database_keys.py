@@ -29,7 +29,7 @@ class DatabaseKeys:
     ``lambda: psycopg.connect(url)``. The store opens a connection for each step, commits, and closes the connection, so
     it never commits a transaction of yours. Rows are as durable as other commits of the database.
 
-    ``table`` is created by ``create_table``, once.
+    ``table`` is the name of the table. Call ``create_table`` once to create it.
 
     Raises ValueError for an invalid table name, and from its methods for a driver whose ``paramstyle`` is neither
     ``qmark``, ``format`` nor ``pyformat``.

@@ -16,8 +16,8 @@ Recovery = Literal["new_operation", "read_object", "same_operation", "correct"]
 - ``read_object``: the operation already took effect, and its answer is no longer stored. Read the object that the
   problem names.
 - ``same_operation``: no answer was stored. The same operation can succeed later.
-- ``correct``: the request was refused, and nothing was stored. Fix the cause. The same operation can then succeed, also
-  with a corrected body, if the key store has ``keep_refusal``.
+- ``correct``: the request was refused, and nothing was stored. Fix the cause. The same operation can then succeed. If
+  the key store has ``keep_refusal``, the operation may have a corrected body.
 """
 
 _FINAL: Recovery = "new_operation"
@@ -158,11 +158,11 @@ class PayonceError(Exception):
 
 
 class OperationChangedError(PayonceError):
-    """Raised when an operation is called with another body, path or mode than before. Nothing was sent."""
+    """Raised when an operation is called with another method, path, body or mode than before. Nothing was sent."""
 
 
 class NoAnswerError(PayonceError):
-    """Raised when the time limit expires without an answer. Call again with the same operation."""
+    """Raised when the time limit expires without an answer. Repeat the call, with the same operation if it has one."""
 
 
 class InvalidWebhookError(PayonceError):

@@ -21,7 +21,7 @@ class FileKeys:
     either the whole row or none. Files contain requests and responses, and are readable only by their owner. The folder
     must be on a local disk. The TypeScript client's ``fileKeys`` reads and writes the same files.
 
-    ``folder`` is created if it does not exist. Raises ValueError if it is missing or empty.
+    ``folder`` is created if it does not exist. Raises ValueError if ``folder`` is ``None`` or empty.
     """
 
     def __init__(self, folder: str | os.PathLike[str]) -> None:
@@ -129,5 +129,5 @@ def _sync(descriptor: int) -> None:
             fcntl.fcntl(descriptor, fcntl.F_FULLFSYNC)
             return
         except OSError:
-            pass  # The file system does not support it.
+            pass  # The file system does not support F_FULLFSYNC.
     os.fsync(descriptor)

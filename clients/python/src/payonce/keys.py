@@ -24,7 +24,7 @@ class StoredRequest:
     body: str | None
     """JSON; ``None`` for a request without a body."""
     mode: str | None
-    """``test`` or ``live``, the mode of the API key; ``None`` when the key does not show it."""
+    """``test`` or ``live``, the mode of the API key; ``None`` when the client has no API key that shows the mode."""
 
     def to_json(self, *, refused: bool = False) -> str:
         """Return the row as ASCII JSON, for a column of a key store. ``keep_refusal`` passes ``refused=True``."""
@@ -123,7 +123,7 @@ def stored_in(request: str | None, answer: str | None = None) -> StoredOperation
 
 
 def is_operation(value: object) -> bool:
-    """Return whether a store returned a valid operation."""
+    """Return whether a value that a key store returned is a valid operation."""
     if not isinstance(value, StoredOperation) or not isinstance(value.request, StoredRequest):
         return False
     request, answer = value.request, value.answer

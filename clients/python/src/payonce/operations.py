@@ -30,8 +30,8 @@ class Operations:
         """Run an operation, and return the object of its answer.
 
         Raises ProblemError when the API answers with a problem; OperationChangedError before anything is sent;
-        NoAnswerError; PayonceError ``invalid_operation`` or ``invalid_key_store``; TypeError if the parameters are not
-        JSON, or contain a float.
+        PayonceError ``invalid_operation`` or ``invalid_key_store``; the errors of ``Sender.send``; TypeError if the
+        parameters are not JSON, or contain a float.
         """
         if not _is_name(operation):
             raise PayonceError("invalid_operation", f"operation must be a string of 1 to {_LONGEST_NAME} characters")
@@ -76,7 +76,7 @@ class Operations:
         return _settled(answer, not is_kept and (not is_refused or answer.sent_before))
 
     def _advice_for(self, stored: StoredOperation, offered: StoredRequest) -> str | None:
-        """Return the next action after a changed request; ``None`` if the stored request had no effect."""
+        """Return the end of the message about a changed request; ``None`` if the stored request had no effect."""
         if stored.answer is not None and stored.answer.status >= 300:
             return None
         if stored.answer is not None or not _has_address_of(stored.request, offered):

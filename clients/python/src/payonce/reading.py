@@ -24,7 +24,7 @@ class Reading:
         self._around = around
 
     def get(self, path: str, timeout_seconds: float) -> Any:
-        """Read an object. Raises ProblemError or NoAnswerError."""
+        """Read an object. Raises ProblemError, and the errors of ``Sender.send``."""
         return self._ask("GET", path, None, timeout_seconds)
 
     def set(self, path: str, params: Mapping[str, Any], timeout_seconds: float) -> Any:

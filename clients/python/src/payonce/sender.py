@@ -107,7 +107,8 @@ class Sender:
         if body is not None:
             headers["content-type"] = "application/json"
         if key is not None:
-            # Ask the API to wait while another request with this key is running, and to return its answer.
+            # Ask the API to wait while another request with this key is running, and to return the answer to that
+            # request.
             headers.update({"idempotency-key": key, "prefer": "wait=8"})
         sent = None if body is None else body.encode()
         try:
