@@ -126,7 +126,10 @@ export class RequestBridge {
     }
   }
 
-  /** Sends an ack, a nak or a progress report to the server. If it is lost, the server redelivers the message. */
+  /**
+   * Sends an ack, a nak or a progress report (the signal) to the server. If the signal is lost, the server redelivers
+   * the message.
+   */
   #signal(send: () => void): void {
     try {
       send();

@@ -144,7 +144,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
 
 /**
  * Reads the state of the account and of the deployment's stacks.
- * @throws CliFailure when the account cannot be read from AWS
+ * @throws CliFailure when API Gateway or SNS refuses a request. Errors of the AWS SDK are thrown unchanged
  */
 export async function readAccount(target: AwsTarget): Promise<Account> {
   const client = new CloudFormationClient(target);
@@ -216,8 +216,8 @@ export function hasSubscription(xml: string): boolean {
 const FORMATS = { apigateway: 'application/json', sns: 'text/xml' } as const;
 
 /**
- * Sends a signed read request to an AWS service for which the project has no client package (AWS General Reference,
- * "Signature Version 4").
+ * Sends a signed read request to an AWS service for which the project has no client package, and returns the body of
+ * the response (AWS General Reference, "Signature Version 4").
  */
 export async function ask(
   target: AwsTarget,

@@ -200,7 +200,7 @@ export const POINTS: readonly Point[] = [
     name: 'signature',
     must: 'a call without a valid signature is refused with 401 or 403, and has no effect',
     examine: async (subject) => {
-      if (!subject.isSigned) return 'no signing key was given';
+      if (!subject.isSigned) return 'neither a signing key nor a bearer token was given';
       const key = subject.freshKey();
       const { status } = await subject.ask('POST', '/charges', {
         key,

@@ -176,8 +176,8 @@ async function problemOfKey(
 ): Promise<readonly string[]> {
   const client = new SecretsManagerClient(await session.aws());
   const { KmsKeyId: key } = await client.send(new DescribeSecretCommand({ SecretId }));
-  // Usually absent for the AWS managed key. Otherwise the ARN, the id or the alias of the key, as entered when the
-  // secret was created.
+  // `KmsKeyId` is usually absent for the AWS managed key. Otherwise, it is the ARN, the id or the alias of the key, as
+  // entered when the secret was created.
   if (key === undefined || key.endsWith('alias/aws/secretsmanager')) return [];
   if (allowed !== undefined && (key.includes('alias/') || allowed.endsWith(key))) return [];
   return [

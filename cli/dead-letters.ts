@@ -54,7 +54,7 @@ export function addDeadLetters(program: Command, session: Session): void {
     });
 }
 
-/** Retries the vendor calls of dead letters, and records the operator's action. */
+/** Records the operator's action, and then retries the vendor calls of dead letters. */
 export async function redriveDeadLetters(
   session: Session,
   most: number = MAX_DEAD_LETTERS,

@@ -54,6 +54,7 @@ export async function stackOutputs<const Names extends readonly Output[]>(
 /**
  * Reads an output that only some deployments have.
  * @returns undefined for a deployment without this output
+ * @throws CliFailure when the stack does not exist
  */
 export async function stackOutput(target: AwsTarget, stack: Stack, name: Output): Promise<string | undefined> {
   return (await outputsOf(target, stack)).find(({ OutputKey }) => OutputKey === StackOutput[name])?.OutputValue;

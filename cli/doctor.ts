@@ -123,7 +123,7 @@ function examineAuthority(state: AuthorityState | undefined, settings: Examined[
   return [{ check: 'authority', about: selected, detail }];
 }
 
-/** Examines the database if PostgreSQL is the authority. */
+/** Examines the databases if PostgreSQL or Aurora DSQL is the authority. */
 async function examineDatabase(
   session: Session,
   settings: Examined['settings'],
@@ -234,7 +234,7 @@ async function settingsOf(context: DoctorOptions['context']): Promise<Examined['
 }
 
 /**
- * Reads settings with the CDK.
+ * Calls `readWith` with the module that reads the settings and stacks of this clone with the CDK.
  * @returns undefined without the CDK
  * @throws CliFailure for an invalid setting
  */

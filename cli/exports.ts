@@ -49,7 +49,7 @@ export async function getExport(call: ApiCall): Promise<void> {
 
 /**
  * Shows an export: immediately, or with `--wait` or `--output` after the export has ended.
- * @throws CliFailure when the export failed or has no file to save
+ * @throws CliFailure when the export failed or did not end in time, or when its file cannot be saved
  */
 async function follow({ session, command, ask }: ApiCall, asked: unknown): Promise<void> {
   const { wait = false, output } = command.opts<{ readonly wait?: boolean; readonly output?: string }>();

@@ -30,7 +30,7 @@ type Event = z.infer<typeof event>;
 
 const progress = z.object({
   secret: z.string(),
-  /** Unix time in seconds. All events before this time have been delivered. */
+  /** Unix time in seconds. Events before this time have been delivered, or are skipped. */
   since: z.int(),
   /** Creation times, keyed by event id, of delivered events that were created at `since` or later. */
   delivered: z.record(z.string(), z.int()),

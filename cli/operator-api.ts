@@ -90,13 +90,13 @@ export function createApiCaller(
 
 /**
  * Returns the address and the key of the API from the options or their defaults.
- * @throws CliFailure when the key or the address is missing
+ * @throws CliFailure when the key is missing or contains invalid characters, or when the address is missing
  */
 export async function locate(session: Session, command: Command, caller: Caller): Promise<ApiAccess> {
   const { url, key: given = process.env[caller.variable] ?? '' } = command.opts<Named>();
   // Shells and containers set empty variables, so an empty key is a missing key.
   const key = given.trim();
-  // Checked here, because an error of `fetch` would show the key. This message omits it.
+  // Check the key here, because an error of `fetch` would show the key. This message omits it.
   if (!/^[\x21-\x7e]*$/.test(key)) throw new CliFailure(ExitCode.settings, 'The key contains invalid characters.');
   const local = await session.local();
   if (local !== undefined) return { url: url ?? local.apiUrl, key: key === '' ? local[caller.local] : key };

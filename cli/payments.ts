@@ -60,7 +60,10 @@ function lineOf({ at, kind, sequence, caused_by: cause, object: _object, ...rest
   ];
 }
 
-/** Decides the outcome of a payment. The option `--amount` is in the payment's currency. */
+/**
+ * Decides the unknown outcome of a payment or of one of its changes. With `--dry-run`, only shows the effects. The
+ * option `--amount` is in the payment's currency.
+ */
 export async function decide(call: ApiCall): Promise<void> {
   const { amount: text, dryRun = false } = call.command.opts<{ readonly amount?: string; readonly dryRun?: boolean }>();
   const amount = text === undefined ? undefined : minorUnits('--amount', text, await currencyOf(call));

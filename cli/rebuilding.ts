@@ -87,7 +87,7 @@ const range = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' as c
 const { name: IndexName, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
 const KEYS = [hash(KeyAttribute.partition), range(KeyAttribute.sort)];
 
-/** Creates the table as declared by the construct `Ledger`. */
+/** Creates the table as declared by the construct `Ledger`, but without a Stream. */
 async function create(client: DynamoDBClient, TableName: string): Promise<void> {
   await client.send(
     new CreateTableCommand({
@@ -106,7 +106,7 @@ async function create(client: DynamoDBClient, TableName: string): Promise<void> 
 /**
  * Checks the name of a new Ledger: a deployment recognizes a Ledger by its name (lib/restored-tables.ts).
  *
- * @throws CliFailure for a name that no deployment recognizes
+ * @throws CliFailure for a name that DynamoDB refuses, or that no deployment recognizes
  */
 export function refuseName(table: string): void {
   if (/^[A-Za-z0-9_.-]{3,255}$/.test(table) && table.includes('Ledger')) return;

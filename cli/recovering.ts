@@ -48,8 +48,9 @@ export function addRecover(db: Command, session: Session): void {
 }
 
 /**
- * Appends to the database the transitions that only the Ledger has, then writes the queue entries and references that
- * these transitions imply. Afterwards, the functions accept this database, even if it is a new one. Safe to repeat.
+ * Empties the table ReplayCache. Appends to the database the transitions that only the Ledger has, then writes the
+ * queue entries and references that these transitions imply. Afterwards, the functions accept this database, even if it
+ * is a new one. Safe to repeat.
  */
 async function recover(session: Session, { segments, shard, ...chosen }: Chosen): Promise<void> {
   const target = await session.aws();

@@ -57,7 +57,8 @@ const MAX_POLLS = 8_640;
  * (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
  * deletion protection. An interrupted command can be repeated: it does not restore a table whose copy already exists.
  *
- * @throws CliFailure when a table to restore no longer exists, or was itself restored to this time
+ * @throws CliFailure when a table to restore no longer exists, was itself restored to this time, or is not restored
+ * after a day
  */
 export async function restoreTables(
   tools: RestoreTools,

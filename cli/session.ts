@@ -77,7 +77,8 @@ export class Session {
 
   /**
    * Returns the local stack with `--local`, otherwise undefined.
-   * @throws CliFailure if `--environment` is also given, or as {@link localStack}
+   * @throws CliFailure if the deployment has an environment or `--stack` names no stack of Payonce, or as {@link
+   * localStack}
    */
   async local(): Promise<LocalStack | undefined> {
     const { local = false } = this.#options;

@@ -97,7 +97,8 @@ export function addTables(program: Command, session: Session): void {
 
 /**
  * Recovers the tables after a restore.
- * @throws CliFailure as {@link requireAuthority}, or if payments and orders cannot be read or differ
+ * @throws CliFailure as {@link requireAuthority}, while a tenant is being moved, or if payments or orders cannot be
+ * read, lack a transition or differ from PostgreSQL
  */
 export async function recoverTables(session: Session, opened: OpenedAuthority, segments: number): Promise<void> {
   await requireAuthority(opened);
@@ -107,7 +108,10 @@ export async function recoverTables(session: Session, opened: OpenedAuthority, s
   return recover(session, { ...opened, client: checkedClient(client, checkAuthority(opened, 'dynamodb')) }, segments);
 }
 
-/** Scans the Ledger, deletes leftover rows of lost transactions, and writes missing rows. Safe to repeat. */
+/**
+ * Deletes leftover rows of lost transactions, ends approvals whose request has taken effect, and writes missing rows
+ * that the Ledger implies. Safe to repeat.
+ */
 async function recover(session: Session, { client, tables, pacing }: Opened, segments: number): Promise<void> {
   const store = new DynamoDbStore(client, tables, pacing);
   const orders = new DynamoDbOrders(client, tables, pacing, store);

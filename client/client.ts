@@ -29,7 +29,7 @@ export interface ClientOptions {
   readonly apiKey?: string;
   /** Stores keys and bodies before they are sent: `fileKeys`, `browserKeys`, or your own functions. */
   readonly keys: KeyStore;
-  /** @default the system's clock, timers and randomness */
+  /** Replaces functions of the environment, for tests. @default the system's network, clock, timers and randomness */
   readonly surroundings?: Partial<Runtime>;
 }
 

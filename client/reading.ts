@@ -68,7 +68,7 @@ export class ReadClient {
   /**
    * Polls an object until it has an outcome.
    *
-   * @throws UnfinishedError when it has no outcome in time
+   * @throws UnfinishedError when it has no outcome in time; the errors of `get`
    */
   async wait<Value>(path: string, isOpen: (value: Value) => boolean, limits: Limits = {}): Promise<Value> {
     const { timeoutMs = WAIT_MS, signal } = limits;

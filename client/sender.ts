@@ -11,7 +11,7 @@ export interface Sent {
   readonly key?: string;
 }
 
-/** Time limits of a call. */
+/** Time limit and abort signal of a call. */
 export interface Limits {
   /**
    * Limit for all attempts and the pauses between them, in milliseconds. In a list, for each page.
@@ -19,8 +19,8 @@ export interface Limits {
    */
   readonly timeoutMs?: number;
   /**
-   * Aborts the call, with the signal's reason. A sent request may still take effect; to find out, call again with the
-   * same operation.
+   * Aborts the call, which then throws the signal's reason. A sent request may still take effect; to find out, call
+   * again with the same operation.
    */
   readonly signal?: AbortSignal;
 }
@@ -101,6 +101,7 @@ export class Sender {
    * @throws PayonceError `no_answer` when the time is up; `unexpected_answer` for a response that is not from the API;
    * `connection_refused` or `no_connection` immediately, if the first attempt gets no connection and the address has
    * never responded
+   * @throws the reason of `signal` when the signal is aborted
    */
   async send(request: Sent, { timeoutMs = TIMEOUT_MS, signal }: Limits, sentBefore = false): Promise<Answered> {
     const untilMs = this.#around.elapsedMs() + timeoutMs;

@@ -27,7 +27,7 @@ class StoredRequest:
     """``test`` or ``live``, the mode of the API key; ``None`` when the client has no API key that shows the mode."""
 
     def to_json(self, *, refused: bool = False) -> str:
-        """Return the row as ASCII JSON, for a column of a key store. ``keep_refusal`` passes ``refused=True``."""
+        """Return the request as ASCII JSON, for a column of a key store. ``keep_refusal`` passes ``refused=True``."""
         return json.dumps({**asdict(self), "refused": True} if refused else asdict(self))
 
 

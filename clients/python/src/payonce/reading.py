@@ -50,7 +50,9 @@ class Reading:
             asked[place] = cursor
 
     def wait(self, path: str, is_open: Callable[[Any], bool], timeout_seconds: float) -> Any:
-        """Poll an object until it has an outcome. Raises UnfinishedError when it has none in time."""
+        """Poll an object until it has an outcome. Raises UnfinishedError when it has none in time, and errors of
+        ``get``.
+        """
         around = self._around
         until = around.monotonic() + timeout_seconds
         poll = 0
