@@ -52,7 +52,7 @@ export interface Size {
    * of the pairs is only a warm-up.
    */
   readonly pairs: number;
-  /** Number of measured duplicates, each of which waits for a PostgreSQL commit. */
+  /** Number of measured duplicates. Each duplicate waits for a PostgreSQL commit. */
   readonly duplicates: number;
   /** Number of starts of each program, each in a new process. */
   readonly starts: number;

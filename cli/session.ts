@@ -77,8 +77,8 @@ export class Session {
 
   /**
    * Returns the local stack with `--local`, otherwise undefined.
-   * @throws CliFailure if the deployment has an environment or `--stack` names no stack of Payonce, or as {@link
-   * localStack}
+   * @throws CliFailure as {@link localStack}, if an environment is also given, or if `--stack` names no stack of
+   * Payonce
    */
   async local(): Promise<LocalStack | undefined> {
     const { local = false } = this.#options;
