@@ -33,7 +33,7 @@ export const idempotentRunner: OperationRunner = {
   },
 
   async record<Work, Outcome>(operationId: OperationId, steps: EffectSteps<Work, Outcome>): Promise<Outcome> {
-    // There is no claim to release: nothing is written before the commit.
+    // Nothing is written before the commit, so there is no claim to release.
     return idempotentRunner.run<undefined, Work, Outcome>(operationId, {
       claim: async () => {
         const found = await steps.find();
@@ -78,8 +78,8 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
   }
 
   /**
-   * Claims the operation. The lease is Payonce's own: the remaining time of 1 ms only prevents a warning that
-   * Powertools would otherwise log for every run.
+   * Claims the operation. The `claim` step sets the lease, not Powertools. The remaining time of 1 ms only prevents a
+   * warning that Powertools would otherwise log for every run.
    */
   override async saveInProgress(key: OperationId): Promise<void> {
     await super.saveInProgress(key, 1);
@@ -95,7 +95,7 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
     if (step.kind === 'refused') throw new ClaimRefused();
     throw new IdempotencyItemAlreadyExistsError(
       'the operation already has a response',
-      // Has no expiry, because the claim has already checked it with the injected clock.
+      // The record is passed without its expiry: the claim has already compared the expiry with the injected clock.
       new IdempotencyRecord({
         idempotencyKey: this.#operationId,
         status: IdempotencyRecordStatus.COMPLETED,

@@ -12,8 +12,8 @@ export function consumerOperation(digest: Digest, handler: string, eventId: stri
 }
 
 /**
- * Returns the id of the operation for one business key at one consumer. The id never changes, and is the same for every
- * event with this business key.
+ * Returns the id of the operation by which one consumer processes all events with one business key of a tenant and
+ * mode. The id never changes.
  */
 export function businessOperation(
   digest: Digest,

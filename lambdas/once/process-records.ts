@@ -3,7 +3,7 @@ import type { OperationId } from '../kernel/ids.ts';
 import type { CompletedRecord } from './domain/idempotency.ts';
 import type { OnceInProcess, ReplayCache } from './use/operation-runner.ts';
 
-/** Maximum number of records: about 2 MB, at 1 KB per response. */
+/** Maximum number of records in a cache. If a response has 1 KB, they occupy about 2 MB. */
 const MAX_RECORDS = 2_000;
 
 /** The outcomes of the operations that this process has completed. The least recently used outcomes are evicted. */

@@ -38,6 +38,6 @@ export interface MessageQueueNames {
   readonly received: Readonly<Record<string, string>>;
   /** Names or URLs of other queues that no function reads. */
   readonly kept: Readonly<Record<string, string>>;
-  /** The functions in {@link REDRIVE_TARGETS}. */
+  /** The deployed names of the functions to which {@link REDRIVE_TARGETS} refers, by the names that it uses. */
   readonly functions: Readonly<Record<string, string>>;
 }

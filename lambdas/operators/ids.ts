@@ -40,8 +40,8 @@ export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 export const deriveQueueRequestId = fromRequest(OperationPrefix.redrive);
 
 /**
- * Matches the id of a correction, a decision or an annotation. The id does not contain the payment: the operation's
- * idempotency record names it.
+ * Matches the id of a correction, a decision or an annotation. The id does not contain the payment's id, which is in
+ * the operation's idempotency record.
  */
 const OPERATOR_EFFECT_ID = /^(?:cor|dec|ann)_[a-z2-7]{32}$/;
 

@@ -1,6 +1,6 @@
 /**
- * Environment variables for the external services of an order: the shop and the e-mail service. The stacks set them,
- * and the functions read them.
+ * Environment variables for the external services of an order (the shop and the e-mail service), and for failed calls
+ * to these services. The stacks set them, and the functions read them.
  */
 export const PartiesEnvironment = {
   /** Base address of the shop's stock service and referral program (parties/shop-api.ts), without a trailing slash. */

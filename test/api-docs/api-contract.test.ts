@@ -96,7 +96,7 @@ const OWNER_OF_KEY: Rule = {
 };
 const SEARCHED_RANGE: Rule = {
   of: 'query',
-  described: /at least `amount_from`. It needs `created_from` and `created_to`, at most 31 days after/,
+  described: /at least `amount_from`. The filter needs `created_from` and `created_to`, at most 31 days after/,
   keep: ({ amount_to: _most, ...query }) => ({
     ...query,
     created_from: 1,

@@ -17,8 +17,9 @@ const openItem = z.lazy(() =>
 );
 
 /**
- * Builds the item of an open call. It has no time to live, because an open call must not be lost. It is not in the
- * open-claims index, because no job retries the call: the queue redelivers the event.
+ * Builds the item of a call to another system that is pending or has failed. The item has no time to live, because an
+ * open call must not be lost. It is not in the open-claims index, because no job retries the call: the queue redelivers
+ * the event.
  */
 export function openConsumptionItem(consumption: OpenConsumption): Item {
   return toRecordItem(consumption);

@@ -17,7 +17,10 @@ export interface ConsumerTables {
   readonly registry?: string;
 }
 
-/** Stores the records of consumers in the Idempotency table. */
+/**
+ * Stores the records of consumers in the Idempotency table. `recordOnce` also writes the effect's rows to the
+ * consumer's other tables.
+ */
 export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: ConsumerTables;

@@ -84,7 +84,10 @@ export class DynamoDbRecords implements RecordStore {
   }
 }
 
-/** Returns the existing record if the first condition of a write failed because of it; otherwise undefined. */
+/**
+ * Returns the existing record because of which the condition of a write's first item failed; undefined if there is
+ * none.
+ */
 export function existingRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
   const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
   return item === undefined ? undefined : parseRecord(item);

@@ -64,8 +64,8 @@ export function insertRecordIf(condition: string): string {
 }
 
 /**
- * If the owner in `$1` holds the claim, replaces the claim with the record in `$1` and returns a row. Otherwise returns
- * no row.
+ * Completes the claim of an operation: if the owner of the record in `$1` holds the claim, replaces the claim with the
+ * record and returns a row. Otherwise returns no row.
  */
 export const COMPLETE_RECORD = `
   UPDATE idempotency AS record
@@ -76,7 +76,7 @@ export const COMPLETE_RECORD = `
   WHERE record.operation_id = given.operation_id AND record.owner = given.owner AND record.status = 'INPROGRESS'
   RETURNING record.operation_id`;
 
-/** Builds the query for a record. */
+/** Builds the query for the record of an operation. */
 export function selectRecord(operationId: OperationId): Statement {
   return {
     name: 'record-select',

@@ -18,14 +18,14 @@ import type {
 } from '../domain/idempotency.ts';
 
 /**
- * Time after the claim, in milliseconds, during which the resolver leaves a released claim to its caller: the send
- * window.
+ * Time after the claim, in milliseconds, during which the resolver leaves a released claim to its caller: one
+ * millisecond longer than the send window.
  */
 export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
 
-/** Returns the schemas of the fields of every record. */
+/** Returns the schemas of the fields that every record has. */
 export const recordFields = () => ({
   operationId: z.string().transform((id) => id as OperationId),
   owner: z.string().transform((token) => token as OwnerToken),
@@ -39,8 +39,9 @@ const answer = () =>
     body: z.string(),
   });
 /**
- * Calls in order, as compact text, for example `send declined mm7d0qo0 eh` for one call: its kind, its result, and its
- * time and duration in milliseconds (base 36). A record of more than a kilobyte would cost a further write unit.
+ * Parses the stored calls. They are stored in order, as compact text, for example `send declined mm7d0qo0 eh` for one
+ * call: its kind, its result, and its time and duration in milliseconds (base 36). The text is compact, because a
+ * record of more than a kilobyte costs a further write unit.
  */
 const calls = () => z.string().transform((text) => text.split(',').map(callOf));
 

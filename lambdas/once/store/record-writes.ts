@@ -21,8 +21,10 @@ export function claimItem({ idempotency }: Pick<StoreTables, 'idempotency'>, rec
 }
 
 /**
- * Builds the write that completes a record. It replaces the whole record. This sets the expiry, and removes the record
- * from the open-claims index.
+ * Builds the write that completes a record. It replaces the whole record, and thus sets the expiry and removes the
+ * record from the open-claims index.
+ *
+ * @param expects `open`: the owner must hold the claim; `absent`: the operation must have no record
  */
 export function completionItem(
   { idempotency }: Pick<StoreTables, 'idempotency'>,

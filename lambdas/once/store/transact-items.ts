@@ -23,6 +23,8 @@ export const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
  * Executes one transaction, with the same client request token in every attempt. DynamoDB applies the transaction once.
  * A retry within ten minutes gets the same response as the first request (Amazon DynamoDB API reference,
  * "TransactWriteItems").
+ *
+ * @param onConflict as for `writeConditionally`
  */
 export async function transactOnce<Early = never>(
   client: DynamoDBDocumentClient,

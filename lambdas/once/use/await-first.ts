@@ -13,7 +13,8 @@ export interface Waiting {
   /** Maximum wait, in milliseconds; 0 responds immediately. */
   readonly waitMs: number;
   /**
-   * Reserves a slot for a waiting request. Slots are limited, because each waiting request occupies an execution.
+   * Reserves a slot for a waiting request. Slots are limited, because each waiting request occupies one of the
+   * concurrent executions of its function.
    *
    * @returns a function that releases the slot; undefined when no slot is free, so that the request is answered
    * immediately
@@ -34,11 +35,11 @@ const LONGEST_PAUSE_MS = 800;
 const MAX_POLLS = 24;
 
 /**
- * Runs an operation. While another request with the same key is in progress, waits for it and replays its response. If
- * the lease ends during the wait, this request takes over, as any retry would.
+ * Runs an operation. If another request with the same key is in progress and a slot is free, waits for that request and
+ * replays its response. If the lease ends during the wait, this request takes over, as any retry would.
  *
  * @param attempt runs the operation, or replays its response
- * @throws the errors of `attempt`
+ * @throws the errors of `attempt`, of `enter`, and of reading the record
  */
 export async function awaitFirst<Outcome extends { readonly kind: string }>(
   { store, clock }: AwaitFirstTools,

@@ -54,8 +54,8 @@ export interface Consumer<Event extends ConsumableEvent> {
   readonly handler: string;
   /**
    * Returns the business key, for example `commission:<order>`. All events with the same key together take effect once
-   * per tenant and mode, permanently. @default the event's id, whose record is kept for 30 days or the retention set
-   * for `events`
+   * per tenant and mode, no matter how much later they arrive. @default the event's id, whose record is kept for 30
+   * days or the retention set for `events`
    */
   readonly key?: (event: Event) => string;
   readonly handle: Handle<Event>;
@@ -152,7 +152,10 @@ function recordOf<Event extends ConsumableEvent>(
   };
 }
 
-/** Returns the writes that remain when some conditions are false; undefined when the handler must be called again. */
+/**
+ * Returns the writes that remain after the writes with false conditions are skipped; undefined when the handler must be
+ * called again.
+ */
 function withoutRefused(
   writes: readonly ConsumerWrite[],
   refused: ReadonlySet<number>,

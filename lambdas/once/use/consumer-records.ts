@@ -86,7 +86,10 @@ export interface ConsumerClaims {
     pending: OpenConsumption,
     replaces?: OpenConsumption,
   ): Promise<{ readonly kind: 'claimed' } | { readonly kind: 'refused'; readonly found: Consumption | undefined }>;
-  /** Completes the claim if `record.owner` still holds it. @returns false when another owner holds the claim */
+  /**
+   * Completes the claim if `record.owner` still holds it.
+   * @returns false when another owner holds or completed the claim
+   */
   complete(record: EffectRecord): Promise<boolean>;
   /**
    * Marks the call as failed, so that the next delivery begins immediately. Does nothing when another owner holds the

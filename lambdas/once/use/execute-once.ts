@@ -28,7 +28,7 @@ import { contention, rounds } from './rounds.ts';
  *
  *   claim, call, commit     a keyed request with an effect in another system                executeOnce
  *   commit only             an effect in Payonce's own tables                               commitOnce
- *   claim, call, complete   an effect in another system that no client waits for            completeOnce
+ *   claim, call, complete   an effect in another system, without a waiting client           completeOnce
  *
  * Each operation runs inside Powertools' `makeIdempotent`, through the runner of its Lambda function.
  */
@@ -41,7 +41,7 @@ import { contention, rounds } from './rounds.ts';
  *
  *   claim    one write: the record (owner, lease) and the pending transition
  *   call     the other system, under a key that is the same on every attempt
- *   commit   one write: the stored answer, the outcome, and the queue entries that go with it
+ *   commit   one write: the stored answer, the outcome, and its queue entries
  */
 export interface Operation<Subject, Work, Write, Refusal> {
   readonly key: ClaimedKey;
@@ -64,8 +64,8 @@ export interface Operation<Subject, Work, Write, Refusal> {
      */
     readonly check: () => Promise<void>;
     /**
-     * Checks the breaker of the system that the operation has called, before a new owner continues an operation whose
-     * claim is stale.
+     * Checks the breaker of the system that an earlier owner may have called. Runs only after `check` has thrown,
+     * before a new owner continues an operation whose claim is stale.
      * @default no check
      */
     readonly checkBegun?: () => Promise<void>;
@@ -73,7 +73,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
   /**
    * Claims: writes the record and the pending transition, or returns the reason why nothing was written.
    *
-   * @param open builds the record to write; the send window begins at `claimedAtMs`
+   * @param open builds the record to write; the send window begins at `claimedAtMs`, the lease at `nowMs`
    */
   claim(open: (claimedAtMs: number, nowMs: number) => OpenRecord): Promise<Attempt<Subject, Refusal>>;
   /** Derives the state of a request whose record no longer exists, from its payment or order. */
@@ -191,7 +191,10 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
   return (await run.replayed()) ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
 }
 
-/** Executes the operation of one idempotency key once. Each call has a new instance, so that two keys share nothing. */
+/**
+ * Executes the operation of one idempotency key once. Each call of `executeOnce` creates a new instance, so that two
+ * keys share no state.
+ */
 class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Subject>, Work, Executed<Refusal>> {
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;
@@ -208,7 +211,11 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   // ------------------------------------------------------------------------------------------------- before the claim
 
-  /** Returns the stored response if it is in the cache. Such a replay needs no read of the store. */
+  /**
+   * Judges the request by its cached record, if any, without a read of the store.
+   *
+   * @returns the stored response, or `payload_mismatch` for a different request; undefined if the store must be read
+   */
   async replayed(): Promise<RepeatOutcome | undefined> {
     const { replays, clock } = this.#tools;
     const warm = await replays.find(this.#operation.key.operationId);
@@ -218,7 +225,12 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /** While the breaker is open, replays a stored response or refuses the request. @returns undefined to continue */
+  /**
+   * If the breaker is open, replays a stored response or refuses the request.
+   *
+   * @returns undefined if the operation may continue
+   * @throws RetryableError while the breaker is open, if the operation has no record
+   */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);
@@ -418,6 +430,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   /**
    * Handles a commit that failed because another owner has taken over. Returns the other owner's stored response, or
    * `in_progress`, and discards this run's response.
+   *
+   * @throws RetryableError `contention` when the operation has no record
    */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
@@ -535,9 +549,9 @@ export interface CompleteTools {
 }
 
 /**
- * Makes a call to another system for which no client waits, in three steps: claim, call, complete. If the call throws,
- * the next delivery retries it. If the process crashes, the first delivery after the claim's lease has ended retries
- * the call. A repeated call with the same operation id must therefore have no second effect.
+ * Makes a call to another system, in three steps: claim, call, complete. No client waits for the result. If the call
+ * throws, the next delivery retries it. If the process crashes, the first delivery after the claim's lease has ended
+ * retries the call. A repeated call with the same operation id must therefore have no second effect.
  *
  * @param completed builds the record of the completed call
  * @throws the errors from the call; the message must be delivered again

@@ -19,7 +19,12 @@ type Judgement =
   | { readonly kind: 'key_expired' }
   | { readonly kind: 'stale'; readonly record: OpenRecord };
 
-/** Decides how to treat a request whose idempotency key has a record. The cases are checked in the documented order. */
+/**
+ * Decides how to treat a request whose idempotency key has a record. Checks in this order whether the record has
+ * expired, belongs to a different request, is completed, or is leased.
+ *
+ * @throws as `isSameRequest`
+ */
 export function judgeRecord(
   record: IdempotencyRecord,
   request: { readonly fingerprint: Fingerprint },

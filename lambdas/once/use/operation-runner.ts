@@ -57,8 +57,8 @@ export interface EffectSteps<Work, Outcome> {
 }
 
 /**
- * Runs one operation so that it takes effect once. Each run creates new instances, so that two idempotency keys share
- * no state.
+ * Runs one operation so that it takes effect once. Two runs share no state, so that one idempotency key cannot affect
+ * another.
  */
 export interface OperationRunner {
   run<Held, Work, Outcome>(operationId: OperationId, steps: OperationSteps<Held, Work, Outcome>): Promise<Outcome>;

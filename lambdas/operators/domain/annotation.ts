@@ -6,7 +6,7 @@ import type { Annotation, TransitionDraft } from '../../payments/domain/payment.
 import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
-/** An operator's annotation of an immutable record. */
+/** An operator's note about a payment, or about one of its transitions, which are immutable. */
 export interface AnnotationRequest {
   readonly annotationId: string;
   readonly reason: string;

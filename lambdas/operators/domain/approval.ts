@@ -73,7 +73,7 @@ export interface Approval extends GivenReason {
   readonly asked: Asked;
   /** Amount, in minor units, that was compared with the limit of `currency`. */
   readonly amountMinor: number;
-  /** The currency of `amountMinor`. For a stray charge or its refund, it may differ from the payment's. */
+  /** The currency of `amountMinor`. For a stray charge or its refund, this may differ from the payment's currency. */
   readonly currency: string;
   readonly effect: ShownEffect;
   readonly askedBy: Person;
@@ -97,7 +97,7 @@ export interface ApprovalEnd {
 }
 
 export const APPROVAL_ID = /^apr_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
-/** Length of the digest in the id: the first 130 bits, encoded as 26 base32 characters. */
+/** The id contains the first 130 bits of a digest as 26 base32 characters. 17 bytes are enough for these bits. */
 const ID_BYTES = 17;
 const ID_LETTERS = 26;
 
@@ -221,7 +221,7 @@ export function shownEffect({ type, payment, postings }: TransitionDraft): Shown
 
 /**
  * Returns whether two operators are the same person. They are if any name or id of one operator equals any name or id
- * of the other.
+ * of the other. Differences in case, repeated spaces and invisible characters are ignored.
  */
 export function isSamePerson(left: Person, right: Person): boolean {
   const names = new Set(namesOf(left));

@@ -56,15 +56,18 @@ export type DecisionOutcome =
   | { readonly kind: 'change_ended' }
   /** Until `fromMs` (Unix milliseconds), the resolver can still find an outcome that contradicts the decision. */
   | { readonly kind: 'change_too_young'; readonly fromMs: number }
-  /** The decision contradicts the Ledger, so an operator must first find out what else is wrong. */
+  /** The decision contradicts the Ledger. `because` contains the reason. */
   | { readonly kind: 'impossible'; readonly because: string }
-  /** The payment succeeded, but neither the payment nor the request contains a charge id. */
+  /** According to the request, the payment succeeded, but neither the payment nor the request contains a charge id. */
   | { readonly kind: 'charge_unnamed' }
   /** The captured amount differs from the requested amount, and the request does not state the captured amount. */
   | { readonly kind: 'amount_unnamed' }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
-/** Ends a payment in review by an operator's decision. The decision is recorded with the operator's name. */
+/**
+ * Decides whether an operator's decision can end a payment in review. If so, the draft contains the decision with the
+ * operator's name.
+ */
 export function decideByOperator(request: DecisionRequest, state: PaymentState): DecisionOutcome {
   const { decisionId, outcome, chargeId, takenMinor } = request;
   const { payment, decisions } = state;
@@ -100,8 +103,8 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
 }
 
 /**
- * Ends a change whose outcome could not be determined. The effect is the same as if the processor had reported the
- * outcome.
+ * Decides whether an operator's decision can end a change whose outcome could not be determined. The effect is the same
+ * as if the processor had reported the outcome.
  *
  * @param begunAtMs the time at which the change was requested; Unix milliseconds
  */

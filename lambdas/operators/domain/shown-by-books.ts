@@ -35,9 +35,9 @@ interface Money {
 }
 
 /**
- * Returns the id of the charge that the books must contain if a decision is correct. Returns undefined if the decision
- * is that the payment failed. The books cannot contradict this decision, because a charge that they show, now or later,
- * is refunded to the payer.
+ * Returns the id of the charge with which a decision is compared; undefined if no charge id is known, or if the
+ * decision is that the payment failed. The books cannot contradict such a decision, because a charge that they show,
+ * now or later, is refunded to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -62,7 +62,7 @@ export function differenceFromBooks(
   const { payment } = state;
   const change = claim.change === undefined ? undefined : changeOf(state, claim.change);
   const isOwn = charge !== undefined && isShownOf(charge, state);
-  // Without such a charge, the books confirm only that the payment or its change failed.
+  // Without a charge of this payment, the books confirm only that the payment or its change failed.
   if (!isOwn) return claim.outcome === 'succeeded' ? { kind: 'charge_not_shown' } : undefined;
   if (change === undefined) {
     return differs('captured', claim.takenMinor ?? payment.amountMinor, charge.capturedMinor, charge, payment.currency);
@@ -91,8 +91,9 @@ function refundDiffers(
   const refunds = factsOf(charge, state.payment, 0).filter((fact) => fact.kind === 'refund');
   const named = refunds.find((each) => each.refundId === refundId);
   if (outcome === 'failed') {
-    // Compare only the refund with this operation id. A refund without an operation id is recorded as made by another
-    // user of the account, even if it is the one that the decision is about.
+    // If the decision is that the refund failed, compare only the refund with its operation id. A refund without an
+    // operation id is recorded as made by another user of the account, even if it is the one that the decision is
+    // about.
     const shownMinor = named === undefined || named.status === 'failed' ? 0 : named.amountMinor;
     return differs('refunded', 0, shownMinor, charge, charge.currency);
   }

@@ -34,7 +34,7 @@ export const operatorSelf = z
 export const NEEDS_APPROVAL =
   'The amount is above the limit of the deployment, so nothing was executed: a second person must approve the request.';
 
-/** Problem codes for a decision that the processor’s books do not confirm. */
+/** Problem codes of the comparison of a decision with the processor’s books. */
 export const NOT_AS_SHOWN = [
   'charge_unknown_at_processor',
   'amount_differs_from_processor',
@@ -72,7 +72,9 @@ export const approval = z
     details_erased: z.literal(true).optional().meta({ description: 'Present after the reason was erased.' }),
     effect: z
       .looseObject({
-        id: z.string().meta({ description: 'The id of the future correction, decision or change.' }),
+        id: z
+          .string()
+          .meta({ description: 'The id of the correction, decision or change. Known before the request is approved.' }),
         type: z.enum(TRANSITION_TYPES),
         payment_status: z
           .enum(PAYMENT_STATUSES)
@@ -82,7 +84,7 @@ export const approval = z
       .meta({
         id: 'ApprovalEffect',
         description:
-          'The transition that an approval appends. If the request would now have a different effect, the approval is refused.',
+          'The transition that an approval appends. If the request would have a different effect at the time of the approval, the approval is refused.',
       }),
     requested_by: person,
     decided_by: person.nullable(),
@@ -187,7 +189,7 @@ export const redrive = z
       description: 'The `id` of the entry, if the request named one. Null if the request redrives all entries.',
     }),
     to: z.string().meta({ description: 'The queue or function that the messages are moved to.' }),
-    waiting: z.int().min(1).meta({ description: 'Approximate number of messages.' }),
+    waiting: z.int().min(1).meta({ description: 'Approximate number of messages to redrive.' }),
     created: unixSeconds,
   })
   .meta({ id: 'Redrive' });
@@ -242,7 +244,7 @@ const queueEntry = z
     needs_operator: z.boolean().meta({ description: 'Whether only an operator can resolve the entry.' }),
     reason: z.string().nullable().meta({
       description:
-        'Why the message could not be processed, if its sender gave a reason. `ended`: the outcome of the change or authorization is known; a job removes the entry. `other_program`: the charge of the callback names no payment; the entry expires.',
+        'For a message: why it could not be processed, if its sender gave a reason. For other entries: `ended`: the outcome of the change or authorization is known; a job removes the entry. `other_program`: the charge of the callback names no payment; the entry expires.',
     }),
   })
   .meta({ id: 'QueueEntry' });
@@ -322,7 +324,10 @@ const entryOf = <Kind extends keyof typeof timelineKinds>(kind: Kind, descriptio
       object: z.literal('timeline_entry'),
       at: z.iso.datetime().meta({ description: 'RFC 3339, with milliseconds.' }),
       kind: z.literal(kind),
-      sequence: z.int().nullable().meta({ description: 'The sequence of the related transition.' }),
+      sequence: z
+        .int()
+        .nullable()
+        .meta({ description: 'The sequence of the related transition; null when there is none.' }),
       ...timelineKinds[kind],
     })
     .meta({ description });

@@ -193,7 +193,7 @@ async function give(
   return { answer, outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 
-/** Routes that list, approve and reject the operator requests that need a second person. */
+/** Routes that list, retrieve, approve and reject the operator requests that need a second person. */
 export const APPROVAL_ROUTES: readonly OperatorEndpoint<ApprovalTools>[] = [
   getApprovals,
   getApproval,

@@ -39,7 +39,7 @@ const attentionEntry = z
       description:
         'The action that resolves the entry. `decide_payment` and `decide_change`: `POST /v1/admin/payments/{about}/resolve`, for a change with `part` ' +
         'as `change`. `cancel`: `POST /v1/admin/payments/{about}/cancel`. `redrive`: redrive `queue`. `run_job`: run the jobs that the entries of `queue` name, then dismiss the entries. `repair_endpoint`: `PATCH /v1/webhook_endpoints/{part}` with `enabled`; `false` confirms that the endpoint stays disabled. `compare`: compare with the processor’s ' +
-        'books, then correct or decide. `approve`: approve or reject the approval `part`. `dismiss`: `POST /v1/admin/callbacks/{callback}/dismiss`. `look`: read `reason`; no single action of the API resolves it.',
+        'books, then correct or decide. `approve`: approve or reject the approval `part`. `dismiss`: `POST /v1/admin/callbacks/{callback}/dismiss`. `look`: read `reason`; no single action of the API resolves the entry.',
     }),
   })
   .meta({ id: 'AttentionEntry' });

@@ -175,7 +175,7 @@ const SENTENCES: Readonly<
 
 const ENDPOINT_SENTENCES: Readonly<Record<'enabled' | 'gone' | 'failing', string>> = {
   enabled:
-    'The endpoint accepts no webhooks. The entry disappears when the endpoint accepts a webhook or a test, or is disabled.',
+    'The endpoint accepts no webhooks. The entry disappears when the endpoint accepts a webhook or a test event, or is disabled.',
   gone: 'The endpoint was disabled because it responded with 410. Inform the tenant. Enable the endpoint or confirm that it stays disabled.',
   failing:
     'The endpoint was disabled because it accepted no webhook for three days. Inform the tenant. Enable the endpoint or confirm that it stays disabled.',
@@ -212,7 +212,7 @@ function sentenceOf(reason: Reason): string {
       );
       const { processor } = reason;
       return reason.isOfPayment
-        ? `The processor ${processor} shows ${shown}, and the Ledger shows ${booked}.`
+        ? `The processor ${processor} shows ${shown} for this payment, and the Ledger shows ${booked}.`
         : `The processor ${processor} shows ${shown} of a charge without a known payment, and the Ledger shows ${booked}. If the payer must not pay, refund the charge at ${processor}. The next comparison then removes the difference.`;
     }
     case 'approval':

@@ -43,7 +43,7 @@ export const limit = z
     mode: z.enum(['test', 'live']),
     kind: z.enum(LIMIT_KINDS).meta({ description: 'The kind of request. Each kind has a separate limit.' }),
     rate: z.int().meta({ description: 'Requests per second.' }),
-    burst: z.int().meta({ description: 'Maximum burst of requests after a pause.' }),
+    burst: z.int().meta({ description: 'Maximum number of requests in a burst after a pause.' }),
     is_own: z
       .boolean()
       .meta({ description: 'Whether the tenant has a limit of its own. If not, the deployment’s limit applies.' }),

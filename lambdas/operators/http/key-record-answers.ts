@@ -8,7 +8,7 @@ export const keyRecord = z
     object: z.literal('idempotency_record'),
     operation: z.string().meta({
       description:
-        'The id of the operation that the key identifies. For a payment or its change, it is also the idempotency key at the processor.',
+        'The id of the operation that the key identifies. For a payment or its change, this id is also the idempotency key at the processor.',
     }),
     payment: z.string().nullable(),
     state: z.enum(KEY_STATES).meta({

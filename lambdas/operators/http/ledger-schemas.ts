@@ -116,7 +116,7 @@ export const annotationBody = z
       .meta({ description: 'The sequence of the transition to annotate. Default: annotate the payment as a whole.' }),
     missing_charge: freeText(100, 1).optional().meta({
       description:
-        'The id of a charge of this payment that does not exist at the processor. Payonce then stops looking the charge up, unless the processor knows it.',
+        'The id of a charge of this payment that does not exist at the processor. Payonce then stops looking the charge up, unless the processor shows the charge, or a refund or dispute of it is open.',
     }),
   })
   .meta({ id: 'AnnotatePayment' });
@@ -188,7 +188,7 @@ const requestReason = reason.meta({
   example: 'Asked by phone',
 });
 
-/** The bodies of operators' requests that change a payment. */
+/** Body of an operator's request to refund a payment. The bodies for captures and cancellations follow. */
 export const operatorRefundBody = z
   .strictObject({
     amount: refundBody.shape.amount,

@@ -40,7 +40,7 @@ const setLimitBody = z
     rate: number.meta({
       description: 'Requests per second. Null, together with `burst`, restores the limit of the deployment.',
     }),
-    burst: number.meta({ description: 'Maximum burst of requests after a pause.' }),
+    burst: number.meta({ description: 'Maximum number of requests in a burst after a pause.' }),
   })
   .refine(({ rate, burst }) => (rate === null) === (burst === null), {
     path: ['burst'],

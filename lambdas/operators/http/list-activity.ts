@@ -34,7 +34,7 @@ export const getActivity = reading({
     summary: 'List actions of operators',
     description:
       'Without `tenant`: actions on the deployment, for example on tenants, keys of operators, job runs and queues. With `tenant`: actions on the tenant, for example on its ' +
-      'API keys, payments and webhook endpoints. An action on a tenant and its entry are written together, or not at all. The entries form a hash chain and never change.',
+      'API keys, payments and webhook endpoints. An action on a tenant and the entry about it are written together, or not at all. The entries form a hash chain and never change.',
     answers: { 200: { description: 'A page of entries.', schema: activityList } },
   },
 });

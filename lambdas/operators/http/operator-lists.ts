@@ -118,8 +118,8 @@ const getQueues = reading({
 });
 
 /**
- * Reads the queues in sequence, because each read queries every shard. A queue that cannot be read is listed without
- * its number of entries.
+ * Lists all queues. Reads the queues of unfinished work in sequence, because each read queries every shard. A queue
+ * that cannot be read is listed without its number of entries.
  */
 async function listQueues({ tools, request }: Call): Promise<Handled> {
   const unread = (error: unknown): undefined => {
@@ -202,7 +202,7 @@ async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
   return found({ object: 'list', data, has_more: entries.length > limit });
 }
 
-/** The queues whose entries can remain after their change or hold has ended, until their next look-up. */
+/** The queues in which an entry can remain after its change or hold has ended, until the next look-up. */
 const OFTEN_ENDED: ReadonlySet<QueueName> = new Set(['holds', 'inquiries']);
 
 /** Marks an entry whose change or hold has ended. An entry whose payment cannot be read now is listed unmarked. */
@@ -282,5 +282,5 @@ function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000);
 }
 
-/** Routes that list data across tenants. */
+/** Routes that show the caller, and that list tenants, queues and queue entries. */
 export const LIST_ROUTES: readonly OperatorEndpoint<OperatorListTools>[] = [getMe, getTenants, getQueues, getEntries];

@@ -23,7 +23,7 @@ import { foundPaymentList } from './attention-answers.ts';
 import { TENANT_ID } from './ledger-schemas.ts';
 
 const TENANT_MESSAGE = 'must be the id of a tenant';
-const NEEDS_RANGE = 'It needs `created_from` and `created_to`, at most 31 days after `created_from`.';
+const NEEDS_RANGE = 'The filter needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 const { created_from: from, created_to: to, ...page } = pageOf('payments', PAYMENT_ID);
 
 /** Filters that cannot be combined with `q`. */
@@ -83,7 +83,7 @@ const searchQuery = z
       .enum(CURRENCIES, 'must be the code of a currency, for example EUR')
       .optional()
       .meta({ description: `Only payments in this currency. ${NEEDS_RANGE}`, example: 'EUR' }),
-    email: emailFilter('payments with this address as `receipt_email` in their `metadata`. Not available to viewers'),
+    email: emailFilter('payments with this address as `receipt_email` in their `metadata` (not available to viewers)'),
     created_from: from,
     created_to: to,
     ...page,

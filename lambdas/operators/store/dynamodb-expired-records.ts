@@ -11,16 +11,16 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-r
 const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
 
 /**
- * Number of rows that one step reads. With typical stored responses, these rows are about half a megabyte. Only their
- * keys are returned.
+ * Number of rows that one step reads. With typical stored responses, these rows are about half a megabyte. Only the
+ * keys and expiries of expired rows are returned.
  */
 const PAGE = 500;
 
 const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
 
 /**
- * Finds expired records by segmented scans of the Idempotency table. Only completed records expire. An open record has
- * no expiry, and the filter excludes open records in any case.
+ * Finds expired records by segmented scans of the Idempotency table, and deletes them. Only completed records expire.
+ * An open record has no expiry, and the filter excludes open records in any case.
  */
 export class DynamoDbExpiredRecords implements ExpiredRecords {
   readonly #client: DynamoDBDocumentClient;

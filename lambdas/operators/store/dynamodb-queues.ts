@@ -76,7 +76,7 @@ const CLAIMS_AT_ONCE = 250;
 /** Maximum number of entries to read from each shard when listing the entries that need an operator. */
 const NEEDING_AT_ONCE = 1_000;
 
-/** Filter conditions on open claims. */
+/** Filter conditions: the first on open claims, the second on entries of any queue. */
 const IS_WITHOUT_OWNER = 'leaseExpiresAtMs <= :now';
 const IS_UNDECIDABLE = 'undecidable = :true';
 

@@ -13,7 +13,7 @@ import { type Approval, type ApprovalEnd, approvalTime } from '../domain/approva
 import type { ApprovalChange, ApprovingStore, OperatorClaim } from '../use/approving-store.ts';
 import { parseApproval, storedApproval, withReason } from './approval-items.ts';
 
-/** Sequence under which an approval's reason is stored, because no transition contains the reason. */
+/** The sequence that is stored with an approval's reason. It is 0, because no transition contains the reason. */
 const NO_TRANSITION = 0;
 
 /**

@@ -40,7 +40,7 @@ export const ENTRY_OF = {
     needsOperator: undecidable,
   }),
   orphans: ofOrphan,
-  // A charge of another program at the same processor concerns no payment of this deployment.
+  // A charge of another program at the same processor concerns no payment of this deployment, so no operator need act.
   unmatched_callbacks: (orphan: OrphanedCallback): Rendered => ({
     ...ofOrphan(orphan),
     callback: orphan,

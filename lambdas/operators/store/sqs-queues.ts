@@ -82,7 +82,7 @@ export function deployedQueues({ at, tasks, functions, ...others }: MessageQueue
 
 /**
  * A dead letter of a vendor call. Its body contains the reason why the call failed permanently. Messages of other
- * queues contain the reason in an attribute.
+ * queues, except missed runs, contain the reason in an attribute.
  */
 const deadLetter = z.object({
   deadLetter: z.object({ vendor: z.string(), operation: z.string(), reason: z.string() }),
@@ -267,7 +267,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
   }
 }
 
-/** Renders a message. Shows only ids and reasons from its body. */
+/** Renders a message. From its body, shows only ids, reasons, times, and the names of jobs, vendors and services. */
 function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
   const about = ORDER_IN_TEXT.exec(Body)?.[0] ?? PAYMENT_IN_TEXT.exec(Body)?.[0];
   const body = parsedJson(Body);

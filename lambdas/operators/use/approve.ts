@@ -28,8 +28,8 @@ import { type DecisionRefusal, type DecisionTools, decisionEffect } from './deci
 import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 
 /**
- * A second person's verdict on a request. It needs no idempotency key: an approval can end only once, so repeating the
- * verdict only replays the response.
+ * A second person's verdict on a request. The verdict needs no idempotency key: an approval can end only once, so a
+ * repeated verdict only replays the response.
  */
 export interface Verdict {
   /** The unvalidated approval id from the request. */
@@ -47,7 +47,7 @@ export type ApprovalRefusal =
   | { readonly kind: 'approval_not_found' }
   /** The person who made the request also gave the verdict. */
   | { readonly kind: 'own_approval' }
-  /** The approval has already ended with the opposite verdict. */
+  /** The approval has ended with the opposite verdict, or the stored response to the same verdict has expired. */
   | { readonly kind: 'approval_ended' }
   | { readonly kind: 'approval_expired' }
   /** The reason was erased, so the correction, decision or change would have no reason. */
@@ -67,8 +67,8 @@ export type ApprovalOutcome =
 
 /**
  * Executes another operator's request exactly once. The request is decided again on the current payment, and takes
- * effect in the transaction that ends the approval. Of two concurrent verdicts, only one takes effect, because both
- * write the same record.
+ * effect in the transaction that ends the approval. Of two concurrent verdicts, only one takes effect, because an
+ * approval can end only once.
  *
  *   Ben  ── read ── decide T3 ── record ✓ T3 ✓ end ✓
  *   Carl ──── read ── reject ──── record ✗: ended

@@ -34,9 +34,9 @@ export interface OperatorClaim extends Pick<ApprovalChange, 'ended' | 'absent'> 
 export interface ApprovingStore extends EffectStore {
   recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
   /**
-   * Claims a change, writes the activity log entry, and ends the approval, in one transaction. The outcome is
-   * `transition_exists` if a rival has taken the position in the chain or in the log, if a rival has ended the
-   * approval, or if `absent` has a record.
+   * Claims a change, writes the activity log entry, and ends the approval, if any, in one transaction. The outcome is
+   * `transition_exists` if a rival has taken the position in the chain or in the log, if a rival has ended the approval
+   * or erased its reason, or if `absent` has a record.
    */
   claimChange(claim: OperatorClaim): Promise<ClaimOutcome>;
   /**

@@ -59,7 +59,7 @@ export const ATTENTION_ACTS = [
 /** Work that only a person can resolve. */
 export interface AttentionEntry {
   readonly kind: AttentionKind;
-  /** Unique within the kind. */
+  /** Distinguishes entries with the same kind and time. */
   readonly name: string;
   /** Id of the payment or order. Absent if it is unknown, or if the entry concerns neither. */
   readonly about?: string;
@@ -68,7 +68,7 @@ export interface AttentionEntry {
    * queue.
    */
   readonly part?: string;
-  /** The id of an unmatched callback. Absent if its row cannot be read. */
+  /** The id of an unmatched callback. Absent for other entries, and if the row of the callback cannot be read. */
   readonly callback?: string;
   readonly queue?: string;
   /** Number of messages, if the entry is a queue of messages. */
@@ -112,7 +112,7 @@ export type Reason =
   | { readonly kind: 'approval'; readonly of: string; readonly askedBy: string }
   | { readonly kind: 'endpoint'; readonly disabled?: 'gone' | 'failing' };
 
-/** The number of entries of a kind. */
+/** The number of entries of a kind. For a message queue, its messages are counted. */
 export interface AttentionCount {
   readonly kind: AttentionKind;
   readonly count: number;

@@ -46,7 +46,7 @@ interface OperatorChange {
   readonly requestId: OperationId;
   readonly paymentId: PaymentId;
   readonly fingerprint: Fingerprint;
-  /** Minor units. @default the whole or the remaining amount */
+  /** Minor units. Absent for a cancellation. @default a capture's whole amount, or a refund's remaining amount */
   readonly amountMinor?: number;
   readonly reason: string;
   readonly by: Person;
@@ -57,7 +57,8 @@ interface OperatorChange {
 
 /**
  * Captures, cancels or refunds a payment for an operator exactly once. If the amount is above the limit, the request
- * waits for a second person. It is then recorded under an id of its own, so that its approval can claim the change.
+ * waits for a second person. The waiting request is recorded under an id of its own, so that its approval can claim the
+ * change.
  *
  *   below the limit   claim: record, pending transition, activity ── call ── commit
  *   above the limit   record, approval, activity ─────────────── approve: claim, end of the approval ── call ── commit
@@ -106,15 +107,15 @@ export async function changeByOperator(
 }
 
 /**
- * Returns whether an approval has begun the change. If so, the change's record has the fingerprint of the verdict. The
- * record of the request, with the request's fingerprint, has expired.
+ * Returns whether the change was begun by an approval: its record then has the fingerprint of the verdict, not that of
+ * the request. Called when the request's own record has expired.
  */
 async function isOfApproval({ store, digest }: OperatorChangeTools, operationId: OperationId): Promise<boolean> {
   const record = await store.readRecord(operationId);
   return record !== undefined && compareFingerprints(record.fingerprint, verdictPrint(digest, 'approved')) === 'same';
 }
 
-/** Returns the verdict's fingerprint. Both possible verdicts use one record; the fingerprint distinguishes them. */
+/** Returns the verdict's fingerprint. In the record of a verdict, it distinguishes an approval from a rejection. */
 export function verdictPrint(digest: Digest, verdict: ApprovalEnd['verdict']): Fingerprint {
   return fingerprintOf(digest, { body: { verdict }, query: {} });
 }
@@ -140,7 +141,12 @@ type BegunChange = Owner &
   > &
   Partial<Pick<OperatorChange, 'receivedAtMs' | 'requestId'>>;
 
-/** Begins a change and writes its activity log entry. @param approved the approval to end in the same transaction */
+/**
+ * Begins a change and writes its activity log entry.
+ *
+ * @param admits returns whether the change may be claimed
+ * @param approved the approval to end in the same transaction
+ */
 export function beginChange(
   tools: OperatorChangeTools,
   change: BegunChange,
@@ -267,7 +273,7 @@ async function waitForApproval(
   return written.kind === 'recorded_before' ? replayOf(effects, written.record, asked) : undefined;
 }
 
-/** Replays the response to a waiting request, with its separately stored reason. */
+/** Replays the response to a waiting request, with its separately stored reason, or returns `payload_mismatch`. */
 async function replayOf(
   effects: ApprovingStore,
   record: EffectRecord,

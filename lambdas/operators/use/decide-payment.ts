@@ -89,8 +89,8 @@ export function decisionEffect(
         await queueUntracked(tools.effects, { charge, state: chain.state }, clock.nowMs());
       return refusal ?? decision;
     },
-    // Inquires about all charges of the payment, so that money captured by mistake is refunded, and later refunds and
-    // disputes are recorded.
+    // Queue an inquiry about all charges of the payment, so that money captured by mistake is refunded, and later
+    // refunds and disputes are recorded.
     inquiry: ({ payment: { id }, occurredAtMs }) => booksInquiry(id, occurredAtMs),
     answer: (_transition, chain) => ({
       status: 200,
@@ -113,7 +113,7 @@ function decideOn(request: DecisionRequest, { state, transitions }: PaymentChain
   });
 }
 
-/** Renders the refund or payment after the decision. */
+/** Renders the decided refund, or otherwise the payment, after the decision. */
 function decidedObject(asked: AskedDecision, { first, state }: PaymentChain): Record<string, unknown> {
   const refund = decidedRefund(asked, state);
   return refund === undefined ? paymentObject(state.payment, detailsOf(first)) : refundObject(refund, state.payment);

@@ -2,7 +2,7 @@ import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 
 /** An expired record as it was read. */
 export interface ExpiredRecord {
-  /** Partition key. */
+  /** Identifies the record in its store; in DynamoDB, the partition key. */
   readonly key: string;
   readonly expiresAtSeconds: number;
 }

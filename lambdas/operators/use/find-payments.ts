@@ -64,7 +64,7 @@ export async function findPayments(tools: FindPaymentsTools, asked: SearchedPaym
   const owner = { tenantId, mode };
   const listed = async (filter: Parameters<typeof listPayments>[2]): Promise<ListOutcome> =>
     listPayments({ ...tools.search, books: [] }, owner, { byIndex: false, ...filter });
-  // A reference or a key can contain the same characters as an e-mail address.
+  // If no payment or order has this e-mail address, continue: a reference or a key can look like an e-mail address.
   const mailed = isEmail(text) ? await listed({ ...page, email: text }) : NONE;
   if (!isEmpty(mailed)) return mailed;
   const ordered = isEmail(text) ? await byOrderEmail(tools, owner, asked) : NONE;

@@ -80,7 +80,9 @@ export interface EffectOfRequest<Refusal> {
    * @default none
    */
   readonly details?: Readonly<Record<string, string>>;
-  /** Decides the effect without changing anything. Called again with the new chain if a rival has appended to it. */
+  /**
+   * Decides the effect, without appending to the chain. Called again with the new chain if a rival has appended to it.
+   */
   readonly decide: (chain: PaymentChain) => Decided<Refusal> | Promise<Decided<Refusal>>;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
   /** Returns the fields of the response that contain personal data, as JSON text; undefined when there are none. */
@@ -97,7 +99,7 @@ type Decided<Refusal> =
   | { readonly kind: 'made_before' }
   | Refusal;
 
-/** A keyed request whose only effect is a transition. It calls no other system, so it needs no claim. */
+/** A keyed request whose only effect is a transition. It changes nothing in another system, so it needs no claim. */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
   /**
    * The request to store for a second person if its amount is above the limit.
@@ -297,7 +299,10 @@ function recordOf<Refusal>(
   };
 }
 
-/** Returns the stored response together with the personal data, which is stored separately. */
+/**
+ * Returns the stored response together with the personal data, which is stored separately. Returns `payload_mismatch`
+ * if the recorded reason differs from the request's reason.
+ */
 async function replayOf<Refusal extends { readonly kind: string }>(
   effects: ApprovingStore,
   effect: KeyedEffect<Refusal>,

@@ -53,7 +53,7 @@ export type ToPurge =
   | { readonly kind: 'check'; readonly expiredLeft: number };
 
 interface Place {
-  /** Number of completed scans. */
+  /** Number of completed scans of segments. */
   readonly done: number;
   readonly after?: ScanPosition;
   /** Number of records found so far that time to live should have deleted. */

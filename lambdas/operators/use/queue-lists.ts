@@ -6,7 +6,7 @@ import { FOREIGN_KEPT_DAYS, type OrphanedCallback } from '../../payments/use/eff
  * entries as `left`.
  */
 export const QUEUES = {
-  claims: { waits: 'Requests whose owner did not complete them before its lease ended.', job: 'resolve' },
+  claims: { waits: 'Requests that were not completed before the lease of their owner ended.', job: 'resolve' },
   inquiries: {
     waits:
       'Payments and changes whose outcome is looked up at the processor. The next look-up removes those that have ended.',
@@ -175,7 +175,7 @@ const TASKS: Readonly<Record<string, string>> = {
   'Intake-Tasks': 'Payment requests of all senders without a queue of their own',
   'Jobs-PaymentRuns-Tasks': 'Runs of the jobs that work on payments',
   'Jobs-Targets-Calls': 'Scheduled calls to jobs of other services',
-  'Jobs-UpkeepRuns-Tasks': 'Runs of all other jobs',
+  'Jobs-UpkeepRuns-Tasks': 'Runs of the jobs that do not work on payments',
   'NatsBridge-Tasks': 'Events that the bridge publishes over NATS',
   'Parties-DelayedCalls': 'Calls to vendors that are repeated after a delay',
   'Views-Events-Tasks': 'Events that update lists, balances and reports',

@@ -112,8 +112,8 @@ function operationOfKey(
 }
 
 /**
- * Matches the ids whose records operators may read. All other records are excluded, for example those of requests for
- * API keys and webhook secrets.
+ * `CLAIMED` and `EFFECT` match the ids whose records operators may read. All other records are excluded, for example
+ * those of requests for API keys and webhook secrets.
  */
 const CLAIMED = /^(?:pay|ord)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
 const EFFECT = /^(?:cor|dec|ann|cb|chr)_[a-z2-7]{32}$/;
@@ -122,8 +122,8 @@ const EFFECT = /^(?:cor|dec|ann|cb|chr)_[a-z2-7]{32}$/;
  * Reads the record of an operation with strong consistency.
  *
  * @param id the unvalidated id from the request
- * @returns undefined when the key was never used or its record was deleted; if a payment's record was deleted, a record
- * in the state `expired`
+ * @returns undefined when there is no record; but for an existing payment whose record was deleted, a record in the
+ * state `expired`
  * @throws RetryableError when the record cannot be read now
  */
 export async function readKeyRecord(

@@ -50,8 +50,8 @@ export type TimelineEvent =
   /** The response to a request was stored. */
   | { readonly kind: 'answer'; readonly operationId: OperationId; readonly status: number }
   /**
-   * No response is stored yet. The owner may call the processor until its lease ends. Without a lease, the owner has
-   * released its claim.
+   * No response is stored yet. The owner may call the processor until its lease ends. If `leaseExpiresAtMs` is absent,
+   * the owner has released its claim.
    */
   | { readonly kind: 'open'; readonly operationId: OperationId; readonly leaseExpiresAtMs?: number }
   | { readonly kind: 'callback'; readonly eventId: string }
@@ -81,9 +81,9 @@ export type TimelineOutcome =
 
 /**
  * Returns the timeline of a payment in chronological order, from the rows that still exist: its transitions, the
- * records of its operations with their owners and calls, callbacks, events, webhook attempts, and actions of operators.
- * A page covers some transitions and everything related to them. Records and deliveries are deleted after their
- * retention; transitions are permanent. Timelines need no rows of their own, so they cost no write units.
+ * records of its operations with their owners and calls, callbacks, events, webhook attempts, alarms, and actions of
+ * operators. A page covers some transitions and everything related to them. Records and deliveries are deleted after
+ * their retention; transitions are permanent. Timelines need no rows of their own, so they cost no write units.
  *
  * @throws RetryableError when the timeline cannot be read now
  */
@@ -106,8 +106,8 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
 }
 
 /**
- * Returns the timeline entries of one transition, of the callback that caused it, and of the record of the operation
- * that it begins.
+ * Returns the timeline entries of one transition: the transition itself, its event and alarm, the callback that caused
+ * it, and the record of the operation that it begins.
  */
 async function around(
   tools: TimelineTools,

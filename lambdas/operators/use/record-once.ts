@@ -38,7 +38,10 @@ export type RecordedOutcome =
   | { readonly kind: 'payload_mismatch' }
   | { readonly kind: 'refused' };
 
-/** An operator's request that concerns the deployment, with its entry in the activity log. */
+/**
+ * An operator's request that concerns the deployment. `recordRequest` records it together with an entry in the activity
+ * log.
+ */
 export interface DeploymentRequest extends Pick<RecordedAct, 'operationId' | 'fingerprint'> {
   readonly by: OperatorCause;
 }
@@ -58,8 +61,8 @@ export type RecordedRequest =
   | Exclude<RecordedOutcome, { readonly kind: 'first' | 'replay' }>;
 
 /**
- * Records a request that concerns the deployment exactly once, in one transaction with its entry in the activity log.
- * The record expires.
+ * Records a request that concerns the deployment. The request is recorded exactly once, in one transaction with its
+ * entry in the activity log. The record expires.
  *
  * @param act returns the effect that the request has at the given time; undefined to refuse the request
  * @throws RetryableError when nothing was written

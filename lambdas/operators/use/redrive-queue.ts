@@ -86,9 +86,9 @@ export async function redriveQueue(tools: RedriveTools, asked: Redrive): Promise
  *
  *   hold (hidden) ── record the request ── send ── (crash) ── delete
  *
- * A crash before the send leaves the message in its queue. A crash before the delete leaves it in both places: its
- * handler is idempotent, so that it takes effect once. A retry with the same key continues in both cases, as soon as
- * the message is visible again.
+ * A crash before the send leaves the message in its queue. A crash before the delete leaves it in both places; it takes
+ * effect once, because its handler is idempotent. A retry with the same key continues in both cases, as soon as the
+ * message is visible again.
  *
  * @returns `refused` when the message is not found: it is no longer in the queue, or another request holds it
  * @throws as `redriveQueue`
@@ -109,7 +109,7 @@ export async function redriveMessage(tools: RedriveTools, asked: MessageRedrive)
 /**
  * Deletes one message, so that Payonce never does its work. A retry with the same key continues after a crash.
  *
- * @returns `refused` as `redriveMessage`
+ * @returns `refused` in the same case as `redriveMessage`: the message is not found
  * @throws as `redriveQueue`
  */
 export async function dismissMessage(tools: RedriveTools, asked: MessageDismissal): Promise<RecordedOutcome> {

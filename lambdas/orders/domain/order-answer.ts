@@ -50,7 +50,7 @@ export const SHOWN_EMAIL = ['none', 'pending', 'sent', 'delayed', 'failed', 'cap
 export const SHOWN_REFERRAL = ['none', 'pending', 'credited', 'failed', 'no_referral_program', 'unknown'] as const;
 
 function shownEmail({ status, email }: Order): (typeof SHOWN_EMAIL)[number] {
-  // The order was canceled before this step had begun, so the step will never begin.
+  // A canceled order that has not begun this step will never begin it.
   if (email.status === 'none') return status === 'canceled' ? 'none' : 'pending';
   return email.status === 'queued' ? 'delayed' : email.status;
 }
@@ -62,8 +62,8 @@ function shownReferral({ status: orderStatus, referral }: Order): (typeof SHOWN_
 }
 
 /**
- * Renders the response to the request that created this order. The response depends only on the order's state, so the
- * owner, a retry and the resolver render the same bytes.
+ * Renders the response to the request that created this order. The response depends only on the stored order and its
+ * details, so the owner, a retry and the resolver render the same bytes.
  */
 export function orderAnswer(order: Order, details: OrderDetails): Answer {
   const body = orderObject(order, details);

@@ -9,7 +9,7 @@ import {
   type ReversalKind,
 } from './order.ts';
 
-/** Information about one step of an order. A fact states what is true, not what was done. */
+/** A fact about one step of an order, regardless of who or what brought it about. */
 export type OrderFact =
   | {
       readonly kind: 'payment';
@@ -42,7 +42,7 @@ export type OrderFact =
   | { readonly kind: 'credited' | 'credit_refused' | 'credit_without_program' | 'credit_unknown' | 'credit_unanswered' }
   /** A delayed message triggers the last attempt. */
   | { readonly kind: 'email_queued' | 'credit_queued' }
-  /** The call failed. It stays in the dead-letter queue until an operator redrives it. */
+  /** The call failed. It stays in the dead-letter queue until an operator redrives or dismisses it. */
   | { readonly kind: 'email_given_up' | 'credit_given_up' };
 
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;

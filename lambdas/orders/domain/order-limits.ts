@@ -14,7 +14,7 @@ export const CHARGE_WINDOW_MS = SEND_WINDOW_MS;
 
 /**
  * Minimum age of an order, in milliseconds, at which a missing payment proves that nothing was charged. Exceeds the
- * clock skew.
+ * time in which the payment can begin, plus the clock skew.
  */
 export const NEVER_CHARGED_AFTER_MS = OUTCOME_KNOWN_WITHIN_MS;
 

@@ -9,8 +9,8 @@ import {
 } from './order-limits.ts';
 
 /**
- * Decides the next step of an order, as a pure function of its newest transition. After a crash, the next driver
- * continues where the previous one stopped.
+ * Decides the next step of an order. The decision depends only on the order as of its newest transition and on the
+ * current turn. After a crash, the next driver therefore continues where the previous one stopped.
  */
 
 /**
@@ -94,7 +94,7 @@ function givenUp(order: Order, nowMs: number): Order {
   return {
     ...order,
     reservation: { status: 'given_up', sinceMs: nowMs },
-    failure: { code: 'stock_unavailable', message: 'The stock did not confirm the reservation in time.' },
+    failure: { code: 'stock_unavailable', message: 'The stock service did not confirm the reservation in time.' },
     failedAtMs: nowMs,
   };
 }
@@ -137,8 +137,9 @@ function credit(order: Order, turn: Turn): OrderStep {
 // ---------------------------------------------------------------------------------------------------------- compensation
 
 /**
- * Decides the next step of an order that is being reversed. First reverses the payment. Then releases the goods,
- * without waiting for the outcome of the reversal. When both are done, cancels the order.
+ * Decides the next step of an order that is being reversed. First stops the announced e-mail and credit. Then reverses
+ * the payment, and releases the goods without waiting for the outcome of the reversal. When both are done, cancels the
+ * order. If this takes too long, requests a review.
  */
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = stopLate(order) ?? reverse(order, turn) ?? release(order, turn);

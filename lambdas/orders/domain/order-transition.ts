@@ -109,9 +109,9 @@ export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
 }
 
 /**
- * Returns whether a request created this order. Used when the request's record no longer exists. The chain contains no
- * fingerprint, so this function compares the terms, and compares the contacts through their commitment. Contacts that
- * were erased are not compared.
+ * Returns whether a request is the same as the one that created this order. Used when the record of that request no
+ * longer exists. The chain contains no fingerprint, so this function compares the terms, and compares the contacts
+ * through their commitment. Contacts that were erased are not compared.
  */
 export function isOrderedBy(
   digest: Digest,

@@ -11,7 +11,10 @@ export const ORDER_STATUSES = [
   'processing',
   /** Paid and reserved. A late or failed e-mail or credit does not change this status. */
   'completed',
-  /** Nothing was charged, or everything was refunded or voided. Nothing is reserved. */
+  /**
+   * Nothing was charged, or everything was refunded or voided. Nothing is reserved: a reservation found later is
+   * released.
+   */
   'canceled',
   /**
    * The outcome of the payment cannot be determined, or the reversal does not complete. The order leaves this status
@@ -71,8 +74,8 @@ export const EMAIL_STATUSES = ['none', 'pending', 'delayed', 'queued', 'sent', '
 type EmailProgress = Progress<(typeof EMAIL_STATUSES)[number]>;
 
 /**
- * `none`: there is no referrer to credit; `due`: the referrer will be credited after the goods are reserved; `queued`:
- * as in `EMAIL_STATUSES`.
+ * `none`: there is no referrer, or the credit would be zero; `due`: the referrer will be credited after the goods are
+ * reserved; `queued`: as in `EMAIL_STATUSES`.
  */
 export const REFERRAL_STATUSES = [
   'none',
@@ -156,7 +159,7 @@ export const ORDER_TRANSITION_TYPES = [
   /** The request received a 202 response. */
   'order.processing',
   /**
-   * Used instead of `charge.succeeded`, `charge.refunded` or `reversal.undone` when the order had a result or was in
+   * Used instead of `charge.succeeded`, `charge.refunded` or `reversal.undone` when the order was canceled or in
    * review.
    */
   'order.reopened',
