@@ -63,9 +63,9 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
 }
 
 /**
- * Builds a details row. It must be written in one transaction with the transition that contains its commitment. The row
- * needs no condition, because only one transition can take a position in the chain. After a restore, the row may exist
- * without its transition; a condition would then refuse the retry.
+ * Builds a details row. It must be written in one transaction with the transition or approval that contains its
+ * commitment. The row needs no condition, because only one transition can take a position in the chain. After a
+ * restore, the row may exist without its transition; a condition would then refuse the retry.
  *
  * @param part as for {@link detailsKey}
  * @param found further attributes that list the row in an index

@@ -45,7 +45,7 @@ import { contention, rounds } from './rounds.ts';
  */
 export interface Operation<Subject, Work, Write, Refusal> {
   readonly key: ClaimedKey;
-  /** The outcome for an idempotency key whose stored response has expired. */
+  /** The outcome for an idempotency key whose stored response has expired or was deleted. */
   readonly expired: Refusal;
   /** Scope that determines the record's retention. @default payments */
   readonly scope?: string;
@@ -191,10 +191,7 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
   return (await run.replayed()) ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
 }
 
-/**
- * Executes the operation of one idempotency key once. Each call of `executeOnce` creates a new instance, so that two
- * keys share no state.
- */
+/** Executes the operation of one idempotency key once. Each key has its own instance, so that keys share no state. */
 class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Subject>, Work, Executed<Refusal>> {
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;
@@ -211,11 +208,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   // ------------------------------------------------------------------------------------------------- before the claim
 
-  /**
-   * Judges the request by its cached record, if any, without a read of the store.
-   *
-   * @returns the stored response, or `payload_mismatch` for a different request; undefined if the store must be read
-   */
+  /** Judges the request by its cached record. @returns undefined if the store must be read */
   async replayed(): Promise<RepeatOutcome | undefined> {
     const { replays, clock } = this.#tools;
     const warm = await replays.find(this.#operation.key.operationId);
@@ -225,12 +218,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return judged.kind === 'payload_mismatch' ? judged : undefined;
   }
 
-  /**
-   * If the breaker is open, replays a stored response or refuses the request.
-   *
-   * @returns undefined if the operation may continue
-   * @throws RetryableError while the breaker is open, if the operation has no record
-   */
+  /** While the breaker is open, judges the request by its record, or throws without one. @returns undefined to continue */
   async whileBreakerIsOpen(): Promise<Executed<Refusal> | undefined> {
     const { breaker, key } = this.#operation;
     const unready = breaker === undefined ? undefined : await refusalOf(breaker.check);
@@ -429,9 +417,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   /**
    * Handles a commit that failed because another owner has taken over. Returns the other owner's stored response, or
-   * `in_progress`, and discards this run's response.
-   *
-   * @throws RetryableError `contention` when the operation has no record
+   * `in_progress`, and discards this run's response. Throws if the operation has no record.
    */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
@@ -481,7 +467,7 @@ export interface Effect<Prepared, Outcome> {
   readonly operationId: OperationId;
   /** Returns the outcome of an earlier run, if any. */
   find(): Promise<Outcome | undefined>;
-  /** Reads the state on which `write` decides. */
+  /** Reads the state on which the decision of `write` depends. */
   prepare(): Promise<Prepared>;
   /** Decides, and writes the record and the rows together. */
   write(prepared: Prepared): Promise<Written<Prepared, Outcome>>;

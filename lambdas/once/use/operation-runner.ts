@@ -10,7 +10,7 @@ export interface ReplayCache {
   find(operationId: OperationId): Promise<CompletedRecord | undefined>;
   /** Caches a record that was read from the store because `find` did not return it. */
   put(record: CompletedRecord): void;
-  /** Caches the record that the caller, its owner, has just committed. */
+  /** Caches the record that the caller owns and has just committed. */
   committed(record: CompletedRecord): Promise<void>;
 }
 

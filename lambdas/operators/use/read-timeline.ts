@@ -38,7 +38,7 @@ export interface TimelineTools {
   readonly digest: Digest;
 }
 
-/** An event on the timeline, without its time and transition. */
+/** An occurrence on the timeline. Its time and sequence number are in {@link TimelineEntry}. */
 export type TimelineEvent =
   | { readonly kind: 'transition'; readonly transition: Transition }
   /** A request claimed an operation. Only the owner of the claim may call the processor until the lease ends. */

@@ -25,8 +25,7 @@ export interface RecordedAct {
   /**
    * Writes the effect together with the record of the request.
    *
-   * @param recordOf creates the record
-   * @param stored the response to retried requests
+   * @param recordOf creates the record; `stored` is the response to retried requests
    * @returns the response to the first request; undefined when nothing was written
    */
   readonly act: (recordOf: (stored: Answer) => EffectRecord) => Promise<Answer | undefined>;
