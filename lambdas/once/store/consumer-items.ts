@@ -30,7 +30,10 @@ export function parseConsumption(item: Item): Consumption {
   return openItem.parse(fieldsOf(item));
 }
 
-/** Returns the condition that the record has not changed since it was read or written. */
+/**
+ * Returns the condition that the record has not changed since it was read or written. Each change gives the record a
+ * new owner or status.
+ */
 export function unchangedCondition({
   owner,
   status,

@@ -85,8 +85,7 @@ export class DynamoDbRecords implements RecordStore {
 }
 
 /**
- * Returns the existing record because of which the condition of a write's first item failed; undefined if there is
- * none.
+ * Returns the existing record if it made the condition of a write's first item false; otherwise undefined.
  */
 export function existingRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
   const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;

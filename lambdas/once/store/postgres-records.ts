@@ -8,7 +8,7 @@ import { rounds } from '../use/rounds.ts';
 import { parseRecordRow, selectRecord } from './postgres-record-rows.ts';
 import { RELEASED_MS } from './record-items.ts';
 
-/** The condition that fences an owner: it fails after a takeover. */
+/** The condition that an owner holds the open claim. It is false after a takeover or a completion. */
 const HELD_BY_OWNER = `operation_id = $1 AND owner = $2 AND status = 'INPROGRESS'`;
 
 /** Stores the records of claimed operations. Each kind of operation adds its own claim and commit. */
@@ -23,6 +23,7 @@ export class PostgresRecords implements RecordStore {
    * Runs the statement of a claim. The statement inserts the record and returns a row, or returns no row if the
    * operation already has a record.
    *
+   * @returns `taken` when another row of the statement violates a unique constraint, for example the position in a chain
    * @throws RetryableError `contention` when an existing record blocks the insert, but is deleted before it is read, in
    * every round
    */

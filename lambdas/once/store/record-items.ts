@@ -138,7 +138,9 @@ export function toRecordItem({
   };
 }
 
-/** Returns the fields of an item, not yet validated: the inverse of {@link toRecordItem}. */
+/**
+ * Returns the fields of an item, not yet validated. Reverses {@link toRecordItem}, except that `calls` stays a text.
+ */
 export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: Item): Item {
   const operationId = operationOfKey(String(key));
   return { ...fields, operationId, ...defined({ expiresAtSeconds }) };

@@ -5,7 +5,7 @@ import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-i
 
 /** The writes of an idempotency record. In a transaction, the record's write is always the first item. */
 
-/** The condition that fences an owner: it fails after a takeover. */
+/** The condition that an owner holds the open claim. It is false after a takeover or a completion. */
 export const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
 export const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
 

@@ -244,7 +244,7 @@ const queueEntry = z
     needs_operator: z.boolean().meta({ description: 'Whether only an operator can resolve the entry.' }),
     reason: z.string().nullable().meta({
       description:
-        'For a message: why it could not be processed, if its sender gave a reason. For other entries: `ended`: the outcome of the change or authorization is known; a job removes the entry. `other_program`: the charge of the callback names no payment; the entry expires.',
+        'For a message: why it could not be processed, if its sender gave a reason. For other entries, `ended` means that the outcome of the change or authorization is known, and a job removes the entry; `other_program` means that the charge of the callback names no payment, and the entry expires.',
     }),
   })
   .meta({ id: 'QueueEntry' });

@@ -85,7 +85,7 @@ const postLimit = keyed({
     tag: 'Ledger',
     summary: 'Change a request limit of a tenant',
     description:
-      'Gives the tenant a limit of its own, or restores the limit of the deployment. Each process applies the change when it next reserves tokens: within a second if requests are being refused, otherwise within a minute.',
+      'Gives the tenant a limit of its own, or restores the limit of the deployment. Each process applies the change within a second while it refuses requests, otherwise within a minute.',
     key: ['change', 'it does not undo a later change'],
     expires: false,
     requests: {

@@ -107,8 +107,8 @@ export async function changeByOperator(
 }
 
 /**
- * Returns whether the change was begun by an approval: its record then has the fingerprint of the verdict, not that of
- * the request. Called when the request's own record has expired.
+ * Returns whether the change was begun by an approval: its record then has the fingerprint of the verdict, not the
+ * request's fingerprint. Called when the request's own record has expired.
  */
 async function isOfApproval({ store, digest }: OperatorChangeTools, operationId: OperationId): Promise<boolean> {
   const record = await store.readRecord(operationId);

@@ -90,7 +90,10 @@ function paymentOfOrderId(digest: Digest, text: string): PaymentId | undefined {
   return orderId === undefined ? undefined : paymentOfOrder(digest, orderId);
 }
 
-/** Lists one payment. Lists nothing if its tenant or mode differs from the requested one. */
+/**
+ * Lists one payment. Lists nothing if the payment does not exist, or if its tenant or mode differs from the requested
+ * one.
+ */
 async function only(
   { search }: Pick<FindPaymentsTools, 'search'>,
   paymentId: PaymentId,
