@@ -8,7 +8,7 @@ export const BacklogMetric = {
    * window has closed.
    */
   openClaims: 'open_claims',
-  /** Age of the oldest open claim, in milliseconds; 0 when there is none. */
+  /** Age of the oldest claim that `openClaims` counts, in milliseconds; 0 if there is none. */
   oldestClaim: 'oldest_open_claim',
   /**
    * Number of inquiries about unknown outcomes. Such an inquiry is about a payment or a change that was answered with
@@ -16,7 +16,10 @@ export const BacklogMetric = {
    * if it also waits for an operator.
    */
   unknownOutcomes: 'unknown_outcomes',
-  /** Time since the claim of the oldest unknown outcome, in milliseconds; 0 when there is none. */
+  /**
+   * Age of the oldest inquiry that `unknownOutcomes` counts, since its `claimedAtMs`, in milliseconds; 0 if there is
+   * none.
+   */
   oldestUnknown: 'oldest_unknown_outcome',
 } as const;
 

@@ -3,7 +3,7 @@ import type { OperationId, PaymentId } from '../kernel/ids.ts';
 import { changeIdOf } from '../payments/ids.ts';
 
 /**
- * Derives the operation id of the void of an authorization that was never captured.
+ * Derives the operation id with which an expired, uncaptured authorization is voided.
  * @param attempt number of the attempt, from 1; the next number is used only after the previous attempt has provably
  * failed
  */
@@ -15,7 +15,7 @@ export function holdExpiryOperation(digest: Digest, paymentId: PaymentId, attemp
  * Derives the operation id of the return of a stray charge.
  *
  * @param attempt for a refund, its number from 1 (the next is used only after the previous return was recorded); for a
- * void, the time at which the hold was found
+ * void, the `foundAtMs` of its queue entry
  * @param amountMinor the refunded amount in minor units, 0 for a void; part of the key, because a processor refuses a
  * known key with a different body
  */

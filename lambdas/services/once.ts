@@ -102,7 +102,7 @@ export interface Once {
 const LONGEST_LEASE_SECONDS = 3_600;
 
 /**
- * Creates the service's routes, functions and consumers that take effect once.
+ * Returns the functions with which a service creates routes, Lambda functions and consumers that take effect once.
  *
  * @throws Error when an option is not valid, or when `POWERTOOLS_IDEMPOTENCY_DISABLED` is set
  */

@@ -91,7 +91,7 @@ export interface Vendor {
    * `needs_review`.
    *
    * @throws RetryableError while another process may be sending; AmbiguousError when the outcome is not known yet;
-   * Error for an empty key
+   * Error for an empty key, or if the vendor has no `postgres`
    */
   sendOnce(
     request: Omit<SendOnceRequest, 'givenUp'> & { readonly givenUp?: Exclude<OnGivenUp, 'delay'> },

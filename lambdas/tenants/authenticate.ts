@@ -85,7 +85,10 @@ export async function authenticate(
   return { kind: record.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope', caller };
 }
 
-/** Finds a key and stores the day of its use. */
+/**
+ * Finds a key in the cache or the registry, and stores the day of its use. Also returns a revoked or expired key.
+ * @returns undefined if there is no such key
+ */
 export async function lookUp<Key extends Parameters<typeof isRevokedOrExpired>[0]>(
   { keys, found, clock }: LookUpTools<Key>,
   hash: string,

@@ -73,7 +73,7 @@ const claims = z.object({
  * not respond, a process uses the cached keys for up to an hour, and sends a request to the provider at most every five
  * seconds.
  *
- * @throws RetryableError `identity_provider_unavailable`
+ * @returns a function that throws RetryableError `identity_provider_unavailable` if the token cannot be verified now
  */
 export function byIdentityProvider(
   { issuer, audience, ...roles }: IdentityProviderSettings,
@@ -133,8 +133,8 @@ interface KeyTimes {
 }
 
 /**
- * Returns a function that finds a key of the provider. The keys are read when the first token arrives. After a failure,
- * the provider is not called for a few seconds.
+ * Returns a function that finds the provider's key with which a token was signed. The keys are read when the first
+ * token arrives. After a failure, the provider is not called for a few seconds.
  */
 function keysOf(issuer: string, times: Required<KeyTimes>, clock: WireClock): JWTVerifyGetKey {
   const known: JWKSCacheInput = {};
@@ -197,7 +197,7 @@ function isOfToken(error: unknown): boolean {
 
 /**
  * Returns the operator with the highest role in the claims.
- * @returns undefined when the claims contain no role
+ * @returns undefined when the claims contain no role, or no valid `sub`
  */
 function operatorOf(
   payload: JWTPayload,

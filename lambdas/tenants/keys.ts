@@ -77,7 +77,7 @@ export class LastOwnerKeyError extends Error {
   override readonly name = 'LastOwnerKeyError';
 }
 
-/** Manages tenants, tenants' keys, and operators' keys. Used by operators. */
+/** Lists tenants, and manages the keys of tenants and of operators. Used by operators. */
 export interface KeyAdministration {
   /** Returns a page of all tenants, sorted by id. */
   pageOfTenants(page: Page<TenantId>): Promise<readonly TenantSummary[]>;

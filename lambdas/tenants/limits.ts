@@ -139,7 +139,7 @@ interface Held {
 /**
  * Limits the requests of each tenant, mode and kind to `rate` per second with bursts of `burst`, across all processes
  * (docs/design/decisions/0065-limits-per-tenant.md). A process takes tokens in batches, so that most requests need no
- * write. Tokens count when they are taken; unused tokens are not returned.
+ * write. A token uses up the limit when a process takes it; unused tokens are not returned.
  */
 export class TenantLimits {
   readonly #store: BucketStore;

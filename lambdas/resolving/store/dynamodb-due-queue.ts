@@ -8,7 +8,7 @@ import { transactOnce } from '../../once/store/transact-items.ts';
 import type { Postponement } from '../../payments/use/unfinished-work.ts';
 import { type DuePage, type DueQueue, type DueRange, listBoth, mergedPage } from '../use/due-queue.ts';
 
-/** A range of one partition. */
+/** The rows to read from one partition: a range of sort keys, and a maximum number. */
 interface Part {
   /** The range's smallest and largest sort key. */
   readonly from: string;
@@ -18,7 +18,7 @@ interface Part {
   readonly prefixLength: number;
 }
 
-/** Reads a queue in the order of its times, from all partitions together. */
+/** A queue that is spread over several partitions. Each page merges the rows of all partitions, sorted by due time. */
 export class DynamoDbDueQueue<Row> implements DueQueue<Row> {
   readonly #tools: QueueTools;
   readonly #rows: DueRows<Row>;

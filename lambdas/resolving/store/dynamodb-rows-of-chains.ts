@@ -68,7 +68,7 @@ interface Place {
   readonly attribute?: string;
 }
 
-/** Scans whole tables. Used only by operators' commands. */
+/** Finds, changes and removes the rows of chains. Scans whole tables, so only operators' commands use it. */
 export class DynamoDbRowsOfChains implements RowsOfChains {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -153,7 +153,7 @@ function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
 
 /**
  * Parses an approval, or the verdict that ends it.
- * @returns undefined if the approval was rejected, because its request then has no effect
+ * @returns undefined if the approval was rejected, because its request then has no effect, or if the row is incomplete
  */
 function approvalOf({ pk, sk, id, operationId, paymentId, end }: AnyRow): RowOfChain | undefined {
   const chainId = chainIdOf(paymentId);
@@ -167,8 +167,8 @@ function approvalOf({ pk, sk, id, operationId, paymentId, end }: AnyRow): RowOfC
 
 /**
  * Parses an idempotency record.
- * @returns undefined for a record that was written without a transition or an approval, or whose transition cannot be
- * found by the record's id
+ * @returns undefined for a row that is not such a record, and for a record that was written without a transition or an
+ * approval, or whose transition cannot be found by the record's id
  */
 function recordOf({
   pk,

@@ -47,7 +47,7 @@ export interface RowOfChain {
   readonly chainId: ChainId;
   /** The operation of a record or of an approval; absent for other rows. */
   readonly operationId?: OperationId;
-  /** The correction, decision, annotation or change that an operator's request makes; absent for other rows. */
+  /** Id of the correction, decision, annotation or change that an operator requested; absent for other rows. */
   readonly effectId?: OperationId;
   /** The approval for which an operator's request waits. The request wrote this approval instead of a transition. */
   readonly approvalId?: string;
@@ -107,9 +107,9 @@ const MAX_KEPT = 10_000;
 const TABLES = ['registry', 'idempotency'] as const;
 
 /**
- * Removes rows whose transaction is missing in a restored Ledger: queue entries, references, personal data, and
- * idempotency records. The tables are restored to different times, so a restored copy can contain a part of a
- * transaction.
+ * Removes rows whose transaction is missing in a restored Ledger: queue entries, references, personal data, idempotency
+ * records and verdicts. Ends approvals whose effect is in the Ledger. The tables are restored to different times, so a
+ * restored copy can contain a part of a transaction.
  *
  *   claim    record ✓ transition 1 ✗ ── record removed: a retry is a first request, which looks up its charge first
  *   refund   record ✓ transition n ✗ ── record removed; a queued inquiry records the refund if it was made
@@ -165,8 +165,9 @@ export async function closeRemnants(
 }
 
 /**
- * Returns whether the rest of the row's transaction exists: the transition in the chain, the approval that the request
- * waits for, or the rejection of that approval.
+ * Returns whether the rest of the row's transaction exists. For a request that waits for an approval, this is the
+ * approval; for a verdict that rejected an approval, the rejection; for other operations, the transition in the chain.
+ * For a row without an operation, it is enough that the chain exists.
  */
 async function hasWritten(
   { approvals }: Pick<CloseRemnantsTools, 'approvals'>,
@@ -212,7 +213,7 @@ function lostOperation({ kind, operationId, chainId, writtenAtMs = 0 }: RowOfCha
   return { operationId, chainId, kind, writtenAtMs };
 }
 
-/** Queues an inquiry that reads the processor's books and records the effects that the operation had there. */
+/** Queues an inquiry that reads the processor's books, because a lost operation may have taken effect there. */
 async function queueBooksInquiry({ implied, clock }: CloseRemnantsTools, paymentId: PaymentId): Promise<void> {
   await implied.putMissing({ kind: 'inquiry', row: booksInquiry(paymentId, clock.nowMs()) }, async () => false);
 }

@@ -58,10 +58,11 @@ function byText(left: string, right: string): number {
 }
 
 /**
- * Lists the rows that were never postponed, and then, if the page has space, the postponed rows.
+ * Lists the rows that were never postponed. If the page has space and the range has a `postponedBeforeMs`, also lists
+ * the postponed rows, after all others.
  *
- * @param list lists the rows of one kind that follow the cursor `after`, which is '' for the first page. The cursors
- * sort by time.
+ * @param list lists only postponed rows, or only other rows, that follow the cursor `after` ('' for the first page).
+ * The cursors sort by time.
  */
 export async function listBoth<Row>(
   { limit, cursor = '', postponedBeforeMs }: DueRange,

@@ -46,7 +46,7 @@ const MAX_ATTEMPTS = 10;
 /**
  * Creates the job that ends holds that were not captured in time. The clock alone does not decide: the job first reads
  * the charge at the processor and records its state, as a callback would. Only a hold that still exists there is
- * voided. The void is a change like a merchant's cancellation, under a key derived from the payment:
+ * voided. The void is a change like a merchant's cancellation, but its key is derived from the payment and the attempt:
  *
  *   job       due ── reads: authorized ── void.pending n + 1 ✓ ── void ── canceled (expired)
  *   merchant  ──────────────────────── capture.pending n + 1 ✗ ── refused: a cancellation is in progress
@@ -147,6 +147,7 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
 /**
  * Voids the hold: pending transition, request, commit. The caller then reads the outcome from the chain. If the outcome
  * is unknown or the process crashes, the resolver finishes the void.
+ * @throws TerminalError `hold_stuck` after {@link MAX_ATTEMPTS} failed voids
  */
 async function voidHold(tools: EndHoldTools, { first, state }: PaymentChain): Promise<void> {
   const { digest, cause } = tools;
@@ -197,7 +198,7 @@ async function checkHold(tools: EndHoldTools, chain: PaymentChain) {
 
 async function chainOfHold({ store }: ExpireAuthorizationsTools, { paymentId }: Hold): Promise<PaymentChain> {
   const chain = await readChain(store, paymentId);
-  invariant(chain !== undefined, 'the hold has no payment');
+  invariant(chain !== undefined, 'the payment of the hold does not exist');
   return chain;
 }
 

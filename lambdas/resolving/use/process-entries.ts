@@ -43,14 +43,14 @@ interface Entries<Entry> {
    */
   readonly about: (entry: Entry) => string;
   /**
-   * @param enter called before the entry waits for an external system
+   * @param enter must be called before the entry waits for an external system
    * @throws NotReached if the run ended before a lane of the system was free
    */
   readonly handle: (entry: Entry, enter: EnterLane) => Promise<ItemResult>;
   readonly close: (entry: Entry) => Promise<void>;
   /**
-   * Sets the time of the next inquiry, and whether the entry waits for an operator.
-   * @param isRefused whether the circuit breaker of the processor refused the inquiry @default false
+   * Sets the time of the next attempt, and whether the entry waits for an operator.
+   * @param isRefused whether the circuit breaker of the processor refused the attempt @default false
    */
   readonly keep: (entry: Entry, undecidable: boolean, isRefused?: boolean) => Promise<void>;
 }
@@ -60,10 +60,13 @@ interface Marked {
   readonly undecidable?: boolean;
 }
 
-/** Thrown if the run ended while an entry waited for a lane. Nothing was done for the entry. */
+/** Thrown if the run ended while an entry waited for a lane. The entry stays due, and the next run continues it. */
 export class NotReached extends Error {}
 
-/** Processes entries until the time limit. The remaining entries stay due and are first in the next run. */
+/**
+ * Processes entries, several concurrently, until the time limit. The remaining entries stay due and are first in the
+ * next run.
+ */
 export async function each<Entry extends object>(
   tools: EntriesTools,
   entries: readonly (Entry & Marked)[],

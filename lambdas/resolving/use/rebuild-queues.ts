@@ -44,7 +44,7 @@ export interface ImpliedRows {
    * that payment has freed the reference: the restored copy can contain the old row instead of the row that the newer
    * payment wrote.
    *
-   * @param isEnded returns whether a payment has freed its reference
+   * @param isEnded returns whether a payment has freed its reference, or does not exist
    * @returns whether the row was written
    */
   putMissing(implied: ImpliedRow, isEnded: (holder: PaymentId) => Promise<boolean>): Promise<boolean>;
@@ -69,7 +69,7 @@ export interface QueueRebuildState {
   readonly read: number;
   /** Number of missing rows by kind. */
   readonly missing: Readonly<Record<Missing, number>>;
-  /** Payments and orders that this code cannot read. Nothing was queued for them. */
+  /** Payments and orders that this code cannot read. Their rows may still be missing. */
   readonly unreadable: readonly ChainId[];
   /**
    * Payments and orders that lack a transition. A restored copy can contain a later transition without an earlier
@@ -187,8 +187,9 @@ function otherRows(chain: PaymentChain, nowMs: number): readonly ImpliedRow[] {
   const { id: paymentId, tenantId, mode, reference } = payment;
   const { hold } = holdEntryFor(transitions);
   const { reopened } = queueEntriesFor(chainOf([first]), transitions.slice(1));
-  // At the processor, a refund that failed in the chain, or any dispute, may be open again. The entry for it was
-  // written without a transition, so it cannot be derived from the chain. Read these charges once more.
+  // At the processor, a refund that failed in the chain, or any dispute, may be open again; a refund that was not
+  // requested through Payonce may be pending. Their entries were written without a transition, so they cannot be
+  // derived from the chain. Read these charges once more.
   const atBank = [
     ...[...refunds.values()].filter(
       ({ status, refundId }) => status === 'failed' || (status === 'pending' && !isRefundOf(refundId, paymentId)),
@@ -232,8 +233,8 @@ async function impliedByOrder(
 }
 
 /**
- * Returns whether no transition is missing. A restored copy can contain a later transition without an earlier
- * transition of the same transaction.
+ * Returns whether no transition before the newest one is missing. A restored copy can contain a later transition
+ * without an earlier transition of the same transaction.
  */
 function isWhole(transitions: readonly { readonly sequence: number }[]): boolean {
   return transitions.every(({ sequence }, place) => sequence === place + 1);

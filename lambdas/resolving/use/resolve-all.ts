@@ -23,8 +23,8 @@ export interface ResolveAllTools
 interface Sweep {
   readonly cause: Cause;
   /**
-   * Scheduled time of the run, in Unix milliseconds. Work that becomes due later is left to the next run, even if the
-   * run is late or its earlier queues take more than a minute.
+   * Scheduled time of the run, in Unix milliseconds. Work that becomes due later, except a claim, is left to the next
+   * run, even if the run is late or its earlier queues take more than a minute.
    */
   readonly startedAtMs: number;
   /** The deadline of the run, in Unix milliseconds. */
@@ -36,8 +36,8 @@ export type SweepQueue = (times: Sweep) => Promise<Resolved>;
 const NOT_SWEPT: Resolved = { finished: 0, waiting: 0, undecidable: 0, failed: 1 };
 
 /**
- * Returns one sweep for each queue of unfinished work, in order. If a queue cannot be read, the error is reported and
- * the sweep is counted as failed.
+ * Returns one sweep for each queue of unfinished work, in the order in which the job runs them. If a queue cannot be
+ * read, the error is reported, and the sweep's result contains one failed item.
  */
 export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQueue>> {
   const { parties = NO_PARTIES, report } = tools;

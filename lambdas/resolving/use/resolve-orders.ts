@@ -86,10 +86,11 @@ export async function resolveOrders(
 }
 
 /**
- * Returns whether the resolver may stop processing an order that has been in review for {@link REVIEW_WATCH_MS}. The
- * end of the payment's review reopens the order. Nothing else reopens it, so the resolver continues while the order
- * waits for something else: its reversal, the release of its goods, or the processor's books after the payment's
- * review. When an order is reopened, the time starts again.
+ * Returns whether the resolver may stop processing an order in review. It may if the order has been in review for more
+ * than {@link REVIEW_WATCH_MS}, and now waits only for the end of its payment's review, because that end reopens the
+ * order. If the order waits for something else (its reversal, the release of its goods, or the processor's books after
+ * the payment's review), nothing reopens it, so the resolver continues. When an order is reopened, the time starts
+ * again.
  */
 async function isReviewOver(
   { store }: ResolveOrderTools,
@@ -115,7 +116,7 @@ const LANES: Readonly<Partial<Record<OrderCall, string>>> = {
   credit: 'referrals',
 };
 
-/** Returns the lane of the processor that handles the order's payment. */
+/** Returns the lane of the processor that handles the order's payment; `no processor` if it is not configured. */
 async function laneOfPayment(tools: ResolveOrderTools, order: Order): Promise<string> {
   const chain = knownProcessors(tools).length < 2 ? undefined : await readChain(tools.store, order.paymentId);
   const processor = chain === undefined ? processorFor(tools, order) : pinnedProcessor(tools, chain.first);

@@ -63,11 +63,11 @@ export interface ResolveTools extends ChangePaymentTools, EntriesTools {
 
 type LookUpTools = Omit<ResolveTools, 'work' | 'report'>;
 
-/** Time limit per item, in milliseconds; equal to the limit of a request. */
+/** Time limit for looking up one operation at the processor, in milliseconds; equal to the limit of an API request. */
 const ITEM_TIMEOUT_MS = REQUEST_BUDGET_SECONDS * 1000;
 /**
- * Delay before a claim that could not be finished is retried, in milliseconds. In the next run, the claims that were
- * due before it are handled first.
+ * Delay before a claim that could not be finished is retried, in milliseconds. The next run handles claims with an
+ * earlier due time first.
  */
 const CLAIM_RETRY_DELAY_MS = 60_000;
 /**
@@ -207,7 +207,8 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
 /**
  * Makes one inquiry.
  * @param awaitPayer called when the payment waits for its payer
- * @returns `finished` when the outcome is known now, or the payment waits for an operator's decision
+ * @returns `finished` when the outcome is known now, the payment waits for an operator's decision, or the payment does
+ * not exist
  */
 async function inquire(
   tools: ResolveTools,
@@ -299,8 +300,8 @@ function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): strin
 }
 
 /**
- * Makes an inquiry about a charge that waits for its payer. Nothing is sent: the processor's books contain the decision
- * of the payer or the bank.
+ * Makes an inquiry about a charge that waits for its payer. Only reads: the processor's books contain the decision of
+ * the payer or the bank.
  *
  * @returns undefined when the processor does not know the charge, and the claim is so old that its owner can no longer
  * send; the caller then looks up the operation itself
@@ -360,8 +361,9 @@ function inquireUnknownCharge(
 const BOOKS_LAG_MS = 2 * 60 * 60_000;
 
 /**
- * Records every charge of a payment, repeatedly until the processor's search is up to date. Used, for example, after an
- * operator's decision. Money beyond what the payment may hold is recorded as a stray charge and returned.
+ * Records every charge of a payment. The inquiry is repeated until the processor's search must be up to date. Used, for
+ * example, after an operator's decision. Money beyond what the payment may hold is recorded as a stray charge and
+ * returned.
  */
 async function inquireBooks(tools: ResolveTools, inquiry: Inquiry, enter: EnterLane): Promise<ItemResult> {
   const { operationId, paymentId, claimedAtMs } = inquiry;
@@ -388,8 +390,10 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
 }
 
 /**
- * Reads every charge of a payment. If a charge in the search result cannot be read, an inquiry about it is queued.
- * @param otherCharges the other charges of the payment, if known. @default the books are searched for them
+ * Reads every charge of a payment and records it. If the processor does not know one of the charges, an inquiry about
+ * that charge is queued.
+ * @param otherCharges the charges to read in addition to the payment's own charge @default all charges that a search of
+ * the books finds
  */
 async function readChargesOf(
   tools: LookUpTools,
@@ -507,7 +511,7 @@ const CONTRADICTED = {
 
 /**
  * Returns whether the payment's charge is missing in the processor's books.
- * @returns false when the books are unavailable
+ * @returns false when the books are unavailable, or the payment has no charge yet
  */
 async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: PaymentChain): Promise<boolean> {
   if (payment.chargeId === undefined) return false;

@@ -34,7 +34,7 @@ export interface RetriedOrphans {
 }
 
 /**
- * Retries every orphan that is due. Orphans whose charges name no payment are retried last, within a separate time
+ * Retries the orphans that are due. Orphans whose charges name no payment are retried last, within a separate time
  * limit, so that another program's callbacks do not delay Payonce's. A failed orphan does not block the others.
  *
  * @param startedAtMs scheduled time of the run, in Unix milliseconds; orphans that become due later are left to the

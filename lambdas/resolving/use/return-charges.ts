@@ -17,9 +17,9 @@ import { elsewhere, type ResolveTools, readChainInLane } from './resolve.ts';
 const MAX_FAILED_RETURNS = 3;
 
 /**
- * Returns stray charges. Unlike a charge, a return has no send window. Right before each send, the charge is read from
- * the processor's books and recorded. The amount to return is then derived from the whole chain, because disputes and
- * other actors' refunds reduce it.
+ * Refunds or voids stray charges. Unlike a charge, such a return has no send window. Right before each send, the charge
+ * is read from the processor's books and recorded. The amount to return is then derived from the whole chain, because
+ * disputes and other actors' refunds reduce it.
  *
  * @param startedAtMs as in `resolveInquiries`
  */
@@ -58,8 +58,8 @@ async function returnCharge(tools: ResolveTools, owed: ChargeToReturn, enter: En
 }
 
 /**
- * Returns effects that never increase `seen` in the queue entry of this charge. Otherwise, the run's own reads of the
- * charge would prevent the run from closing the entry.
+ * Wraps the effect store, so that it never increases `seen` in the queue entry of this charge. Otherwise, the run's own
+ * reads of the charge would prevent the run from closing the entry.
  */
 function exceptEntryOf(
   effects: ResolveTools['effects'],
@@ -105,7 +105,8 @@ function nextStep(
   if (by === 'void' && charge.status === 'authorized')
     return { do: 'send', order: order(foundAtMs, 0, charge.currency) };
   const money = moneyOf(chargeId, state);
-  // If the hold was captured after it was queued for a void, the capture's transition replaced this entry by a refund.
+  // If the hold was captured after it was queued for a void, the transaction of the capture replaced this entry with
+  // one for a refund.
   if (money === undefined) return rest(isWithoutMoney(charge) ? 'finished' : 'waiting');
   if (money.leftMinor > 0) {
     if (!canRefund(abilities, money.leftMinor, money.capturedMinor)) return rest('undecidable');

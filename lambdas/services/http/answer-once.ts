@@ -82,8 +82,8 @@ export async function answerOnce(
 }
 
 /**
- * Returns the body to compare. JSON is compared by its meaning, so that a retry may order its fields differently. Other
- * text is compared verbatim.
+ * Returns the body to compare, or a refusal of invalid JSON. JSON is compared by its meaning, so that a retry may order
+ * its fields differently. Other text is compared verbatim.
  */
 function bodyOf({ header, body }: ServiceCall) {
   const isJson = header('content-type').some((type) => /^application\/(?:[\w.-]+\+)?json\b/i.test(type));

@@ -25,8 +25,8 @@ export async function readHonoRequest({ req }: Context, caller: string): Promise
 }
 
 /**
- * Returns a body as the text to compare. Bytes that are not UTF-8 are encoded, so that two bodies that differ only in
- * such bytes do not become the same text.
+ * Returns a body as the text to compare. A body that is not UTF-8 is encoded in base64: if it were decoded, two
+ * different bodies could become the same text.
  */
 function textOf(body: Buffer): string {
   return isUtf8(body) ? new TextDecoder().decode(body) : body.toString('base64');

@@ -12,7 +12,7 @@ import {
 export interface NatsMessage {
   readonly data: Uint8Array;
   ack(): void;
-  /** Asks for a redelivery after this time, in milliseconds. */
+  /** Requests a redelivery after this time, in milliseconds. */
   nak(afterMs?: number): void;
 }
 
@@ -25,7 +25,8 @@ export interface NatsMessage {
  *   Kafka           after all records were tried, the errors are thrown, so that Lambda redelivers the batch
  *   NATS JetStream  acknowledged after the commit; a message that fails is redelivered
  *
- * Kafka and NATS have no dead-letter queue: a message that can never succeed is parked (`park`).
+ * Kafka and NATS have no dead-letter queue: a message that can never succeed is passed to the consumer's `park`, if it
+ * has one.
  */
 export interface EventHandler {
   (event: SQSEvent): Promise<SQSBatchResponse>;
@@ -49,7 +50,11 @@ const delivered = z.union([z.object({ detail }).transform((envelope) => envelope
 
 type Delivery = SQSEvent | MSKEvent | SelfManagedKafkaEvent | EventBridgeEvent<string, unknown> | NatsMessage;
 
-/** Creates the handler of a consumer. @param consume processes an event once */
+/**
+ * Creates the handler of a consumer.
+ * @param consume processes an event once
+ * @param park stores a Kafka or NATS message that can never succeed @default the message fails
+ */
 export function eventHandler(consume: (event: BusEvent) => Promise<void>, park?: Park): EventHandler {
   const parking = async (transport: ParkedMessage['transport'], text: string): Promise<void> => {
     try {

@@ -12,8 +12,8 @@ const call = z.object({
 }) satisfies z.ZodType<TargetCall>;
 
 /**
- * Creates the SQS handler that calls the jobs of targets. A message that cannot be parsed stays in the queue until SQS
- * moves it to the queue of missed runs.
+ * Creates the SQS handler that calls the jobs of targets. A message that cannot be parsed or processed is redelivered,
+ * until SQS moves it to the queue of missed runs.
  */
 export function targetCalls(
   tools: CallTargetTools & { readonly telemetry: Telemetry },

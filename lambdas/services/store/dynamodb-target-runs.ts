@@ -6,7 +6,7 @@ import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import { type Pacing, writeConditionally } from '../../kernel/platform/attempts.ts';
 import type { TargetRuns } from '../use/call-target.ts';
 
-/** Stores runs in the Registry, next to the runs of Payonce's own jobs. */
+/** Stores the runs of other services' jobs in the Registry, next to the runs of Payonce's own jobs. */
 export class DynamoDbTargetRuns implements TargetRuns {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

@@ -206,7 +206,7 @@ class Connection {
     this.#isRevoked = true;
   }
 
-  /** @throws the faults of `faultOf` */
+  /** Runs a statement on the connection. @throws the error that `faultOf` returns for the driver's error */
   async send(text: string, values: readonly unknown[] = [], progress: Progress = 'uncommitted') {
     // The driver sends nothing on a connection that has ended, so nothing can have been committed.
     const reached = this.#isLost ? 'uncommitted' : progress;
@@ -229,7 +229,7 @@ class Connection {
     return thrown;
   }
 
-  /** Returns the connection to the pool. */
+  /** Returns the connection to the pool, which closes it if it was lost. */
   end(): void {
     this.#client.off('error', this.#lose);
     this.#client.release(this.#isLost);

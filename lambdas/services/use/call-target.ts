@@ -10,7 +10,7 @@ export interface TargetCall {
   readonly job: string;
   /** ISO 8601, for example `2026-01-01T00:00:00Z`. */
   readonly scheduledTime: string;
-  /** Number of earlier calls of this run that the target did not accept. @default 0 */
+  /** Number of earlier calls of this run. The target accepted none of them. @default 0 */
   readonly tries?: number;
   /** Earliest time of the next call, in Unix milliseconds. @default immediately */
   readonly notBeforeMs?: number;
@@ -55,13 +55,13 @@ export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
  * Makes the next call of a run. Duplicate messages and lost responses are harmless: every call of a run has the run id
  * as its idempotency key, so the target accepts a run only once.
  *
- *   2xx                        accepted; recorded, so that further messages of the run make no call
- *   409, 429, 5xx, no answer   called again within the window of the job, after up to 5, 10, 20, … 300 s (full jitter),
- *                              but not before the time in `Retry-After`
- *   other answers              missed
+ *   2xx                         accepted; recorded, so that further messages of the run make no call
+ *   409, 429, 5xx, no response  called again within the window of the job, after up to 5, 10, 20, … 300 s (full
+ *                               jitter), but not before the time in `Retry-After`
+ *   all other results           missed
  *
- * @throws when the queue does not accept a message, or the row is not written; the message of this call is then
- * redelivered
+ * @throws when the queue does not accept a message, or the run's row cannot be written; the message of this call is
+ * then redelivered
  */
 export async function callTarget(tools: CallTargetTools, call: TargetCall): Promise<Called> {
   const { targets, routesOf, calls, runs, clock, entropy } = tools;

@@ -86,8 +86,8 @@ export interface Expired {
 }
 
 /**
- * Maximum size of a stored response, in bytes. It must fit into one DynamoDB item with the rest of the record, and into
- * a row of PostgreSQL without slowing down every read of the record.
+ * Maximum size of the body of a stored response, in bytes. It must fit into one DynamoDB item with the rest of the
+ * record, and into a row of PostgreSQL without slowing down every read of the record.
  */
 const MAX_ANSWER_BYTES = 256 * 1024;
 

@@ -81,8 +81,9 @@ export class DynamoDbLimits implements BucketStore {
    *   now        fullAtUs         now + burst, the latest `fullAtUs` that a write may set
    *
    * Concurrent writers also move `fullAtUs`, but not beyond the same limit, so several writes can succeed. This write
-   * fails only if another write moves `fullAtUs` past the start of the request, past half of the burst, or past the
-   * whole burst. Because `fullAtUs` moves only forward, the last attempt has read a bucket that is used up.
+   * fails only if an operator changes the limit, or if another write moves `fullAtUs` past the start of the request,
+   * past half of the burst, or past the whole burst. Because `fullAtUs` moves only forward, the last attempt has read a
+   * bucket that is used up.
    */
   async take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant> {
     const startMs = asked.clock.nowMs();

@@ -50,7 +50,7 @@ const HINT_LENGTH = 4;
 /** Number of rows per page for the command line, which reads at most 1,000 pages, or 100,000 rows. */
 const PAGE = 100;
 const MAX_PAGES = 1_000;
-/** Number of concurrent look-ups, each with two reads. */
+/** Number of concurrent look-ups of keys, each with two or three reads. */
 const READ_AT_ONCE = 10;
 
 export interface NewOperatorKey {
@@ -85,9 +85,9 @@ export class UnknownTenantError extends Error {
 }
 
 /**
- * Creates tenants, and creates, replaces and revokes API keys, for operators. Each change is written in one transaction
- * with its entry in the activity log. The operators' API is the only deployed function that may create and change keys.
- * It can revoke operators' keys, but only the command line can create or replace them.
+ * Creates tenants, and creates, replaces and revokes the keys of tenants and of operators. Each change is written in
+ * one transaction with its entry in the activity log. The operators' API is the only deployed function that may create
+ * and change keys. It can revoke operators' keys, but only the command line can create or replace them.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -235,6 +235,8 @@ export class TenantAdministration implements KeyAdministration {
   /**
    * Builds the condition for revoking an owner key: another owner key must be valid. A replaced key does not count,
    * because it expires at the end of its overlap.
+   * @returns no condition for the command line, or if the key is not a valid owner key
+   * @throws LastOwnerKeyError if no other owner key is valid
    */
   async #otherOwner(key: StoredApiKey | StoredOperatorKey): Promise<readonly TransactItem[]> {
     const nowMs = this.#pacing.clock.nowMs();
@@ -478,7 +480,7 @@ export function parseTenant(item: Record<string, unknown>): TenantSummary {
   return { id: tenantId(String(item[KeyAttribute.sort])), ...tenantItem.parse(item) };
 }
 
-/** Chooses one of the databases by a hash of the tenant's id. */
+/** Chooses one of the databases by a hash of the tenant's id. @returns undefined if there are no databases */
 export function databaseOfNewTenant(id: TenantId, databases: readonly string[]): string | undefined {
   return databases[createHash('sha256').update(id).digest().readUInt32BE() % databases.length];
 }

@@ -38,8 +38,8 @@ export class TenantPlacement {
   }
 
   /**
-   * Returns the database of a tenant. The result does not change while an import runs, because nothing else changes the
-   * database of an existing tenant.
+   * Returns the database of a tenant, and caches it. It does not change while an import runs: the import writes only
+   * this database into the tenant's row, and nothing else changes the database of an existing tenant.
    *
    * @returns undefined if the tenant's row names a database that is not one of `names` or, with several databases, if
    * the tenant has no row

@@ -72,7 +72,7 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
 
 /**
  * Returns the partition of the payments with one reference. The partition is small, and therefore not sharded: a
- * reference has at most one payment that is neither failed nor canceled, and few that are.
+ * reference has at most one payment that is neither failed nor canceled, and only a few failed or canceled ones.
  */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
@@ -177,8 +177,8 @@ function bookShard(owner: ViewOwner, book: Account | 'all', shard: number): stri
 }
 
 /**
- * Returns the partition of an owner's daily totals, with one row per closed day. Payments do not update these rows, so
- * none of them is hot.
+ * Returns the partition of an owner's daily totals, with one row for each day that is closed or being closed. Payments
+ * do not update these rows, so none of them is hot.
  */
 export function totalsPartition(owner: ViewOwner): string {
   return `${ViewsRow.total}${owned(owner)}`;
@@ -226,7 +226,7 @@ export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boole
 export const FIRST_SORT_KEY = '0';
 export const LAST_SORT_KEY = ':';
 
-/** Parses the time in a sort key, in Unix milliseconds. */
+/** Parses the time in a sort key, in Unix milliseconds; NaN if it contains no time. */
 export function timeOf(place: string): number {
   return Number(place.slice(0, TIME_DIGITS));
 }

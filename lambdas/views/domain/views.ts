@@ -275,7 +275,7 @@ export const IMPLICIT_ACCOUNT: Account = 'processor_clearing';
 
 /**
  * Returns one row for the whole set of postings, so that no reader sees only a part of the set, and one row for each
- * account except {@link IMPLICIT_ACCOUNT}.
+ * account with postings, except {@link IMPLICIT_ACCOUNT}. Without postings, returns no rows.
  */
 function bookRows(owner: ViewOwner, { event, payment, postings, occurredAtMs }: PaymentEvent): readonly ViewRow[] {
   if (postings.length === 0) return [];

@@ -21,7 +21,8 @@ export function entryId(digest: Pick<Digest, 'sha256'>, owner: BooksOwner, posit
 
 /**
  * Parses the id of an entry.
- * @returns undefined when the text is not the id of one of this owner's entries
+ * @returns undefined when the text is not an entry id that was derived for this owner; whether the entry exists is not
+ * checked
  */
 export function parseEntryId(
   digest: Pick<Digest, 'sha256'>,

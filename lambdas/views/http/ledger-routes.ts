@@ -67,7 +67,7 @@ const getEntries = reading({
     tag: 'Ledger',
     summary: 'List ledger entries',
     description:
-      'Every leg of every posting, oldest first. The list is derived from events and lags by about a second; the entries of one ' +
+      'All entries, oldest first; each is one leg of a posting. The list is derived from events and lags by about a second; the entries of one ' +
       '`payment` do not lag. With `currency`, a page reads at most about 20,000 postings. If these contain fewer than `limit` entries in the ' +
       'currency and the range has more, the response is `invalid_request` for `currency`: narrow the range of days, or reduce `limit`.',
     answers: { 200: { description: 'A page of entries.', schema: ledgerEntryList } },

@@ -13,7 +13,7 @@ export const LAGS =
 
 const hasMore = z.boolean().meta({
   description:
-    'Whether there are more objects in the requested direction: older ones, or newer ones with `ending_before`.',
+    'Whether there are more objects in the requested direction: older ones, or, with `ending_before`, newer ones.',
 });
 
 const nextCursor = z
@@ -21,9 +21,9 @@ const nextCursor = z
   .exactOptional()
   .meta({
     description:
-      'Present while `has_more` is true: the `starting_after`, or `ending_before`, of the next page. It is the last examined ' +
-      `id. A page can be short or empty although more objects follow: each page examines at most ${MAX_EXAMINED} objects. ` +
-      'It examines only a few more than `limit` if the list is filtered by `reference` or `email`, or if listed objects no longer match.',
+      'Present only if `has_more` is true. Send it as `starting_after` (or `ending_before`) to get the next page. ' +
+      `A page can be short or empty although more objects follow: each page examines at most ${MAX_EXAMINED} objects, ` +
+      'and only a few more than `limit` if the list is filtered by `reference` or `email`, or if listed objects no longer match.',
   });
 
 const listOf = (entry: z.ZodType) =>
@@ -55,7 +55,7 @@ export const event = z
     created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),
     sequence: z.int().min(1).meta({
       description:
-        'The position of the event among the events of its payment or order. Sort events by it, never by time of arrival.',
+        'Increases with each event of a payment or order; numbers can be missing. Sort events by it, never by time of arrival.',
     }),
     livemode: z.boolean(),
     causation_id: z.string().exactOptional().meta({
@@ -86,7 +86,7 @@ const volume = z
 export const volumeList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(volume).meta({ description: 'Oldest first, then by currency. Types without events are omitted.' }),
+    data: z.array(volume).meta({ description: 'Oldest first, then by currency and type. Types without events are omitted.' }),
     has_more: z.literal(false),
   })
   .meta({ id: 'VolumeList' });
@@ -138,7 +138,7 @@ const balance = z
 export const balanceList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(balance).meta({ description: 'Accounts that have entries, by currency.' }),
+    data: z.array(balance).meta({ description: 'The balance of each account that has entries, by currency.' }),
     has_more: z.literal(false),
   })
   .meta({ id: 'BalanceList' });

@@ -39,7 +39,7 @@ const paymentsQuery = z
       .optional()
       .meta({
         description:
-          'Only the payment that this charge belongs to, according to the processor’s books. Charges that were refunded or voided are also found. Cannot be combined with `reference`. These reads have a separate limit, a tenth of the limit of other reads.',
+          'Only the payment that this charge belongs to, according to the processor’s books. Charges that were refunded or voided are also found. Cannot be combined with `reference`. Requests with this filter have a separate limit, a tenth of the limit of other reads.',
       }),
     amount: amountFilter(LARGEST_AMOUNT),
     email: emailFilter('payments with this address as `receipt_email` in their `metadata`'),

@@ -42,7 +42,7 @@ export function listPartition(stored: string, sort: string): string {
 }
 
 /**
- * Returns all stored parts of a partition.
+ * Returns the stored parts of a partition that can contain rows of the range.
  *
  * @param until end of the range of sort keys (exclusive)
  */
@@ -68,7 +68,10 @@ function partOf(sort: string): number {
   return listParts === 1 ? 0 : hashOf(sort) % listParts;
 }
 
-/** FNV-1a (draft-eastlake-fnv), without the lowest bits, which depend on fewer bits of the text. */
+/**
+ * Returns the FNV-1a hash of a text (draft-eastlake-fnv) without its lowest eight bits, which depend on fewer bits of
+ * the text.
+ */
 function hashOf(text: string): number {
   let hash = 0x811c9dc5;
   for (let index = 0; index < text.length; index += 1) hash = Math.imul(hash ^ text.charCodeAt(index), 0x01000193);

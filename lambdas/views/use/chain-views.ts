@@ -64,8 +64,9 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 
 /**
  * Compares the rows that are derived from the Ledger with the stored rows.
- * @returns the keys of derived rows that are missing or stored differently, assuming that all events were projected.
- * The marks of projected events are not compared, because an event without a mark is republished
+ * @returns the keys of derived rows that are missing or stored differently, assuming that all events were projected;
+ * also the key of a row in the list of reviews that should not exist. The marks of projected events are not compared,
+ * because an event without a mark is republished
  */
 export async function wrongRows(views: Pick<ViewStore, 'read'>, { events }: ChainViews): Promise<readonly ViewKey[]> {
   const implied = [
@@ -122,9 +123,9 @@ async function viewsAt(
 }
 
 /**
- * Rewrites the heads (the rows with the current state) and the reference row. Keeps a newer head that the projector
- * wrote after the read. A wrong head is overwritten without being deleted first, so that the object is never missing
- * from a list.
+ * Rewrites the heads (the rows with the current state) and the reference row, and writes or deletes the row in the list
+ * of reviews. Keeps a newer head that the projector wrote after the read. A wrong head is overwritten without being
+ * deleted first, so that the object is never missing from a list.
  */
 export async function restoreHeads(views: ViewStore, { events }: ChainViews): Promise<void> {
   const [newest] = events;

@@ -65,6 +65,7 @@ export interface LedgerReader {
   /**
    * Returns the balances of an owner.
    * @throws RetryableError when balances cannot be read now
+   * @throws TerminalError `balance_too_large` when a sum exceeds the largest safe integer
    */
   balances(query: BalanceQuery): Promise<readonly Balance[]>;
 }

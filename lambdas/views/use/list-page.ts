@@ -199,8 +199,8 @@ function earlier(left: string, right: string): string {
 }
 
 /**
- * Outcome of listing a page. A cursor that names another tenant's object results in `unknown_cursor`, so that the
- * response reveals nothing about the object.
+ * Outcome of listing a page. A cursor that names no object, or another tenant's object, results in `unknown_cursor`, so
+ * that the response reveals nothing about other tenants' objects.
  */
 export type ListOutcome =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' | 'ending_before' }

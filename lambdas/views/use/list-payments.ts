@@ -137,7 +137,9 @@ function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdA
   return { partition: paymentPartition(owner, id), sort: createdSortKey(Math.floor(createdAtMs / 1000), id) };
 }
 
-/** Placeholder list for a charge-id filter, whose single row is looked up directly. */
+/**
+ * Placeholder list for the filter by charge id. Its partition is never read: {@link rowOfCharge} finds the only row.
+ */
 const CHARGE = { partitions: ['charge'] };
 
 function only(row: ViewRow | undefined): Pick<ViewStore, 'range'> {

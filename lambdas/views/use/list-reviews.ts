@@ -21,7 +21,7 @@ export async function someReviews(views: Pick<ViewStore, 'range'>, limit: number
   return rows.flatMap((row) => reviewOf(row) ?? []);
 }
 
-/** Returns the API object of a payment with its tenant. */
+/** Returns the API object of a payment, as JSON, with the field `tenant` added. */
 export function withTenant(body: string, tenant: TenantId): string {
   return JSON.stringify({ ...(JSON.parse(body) as object), tenant });
 }

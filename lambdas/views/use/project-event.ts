@@ -69,8 +69,8 @@ export async function writeViews(
 }
 
 /**
- * Deletes the total of a day whose entries have changed. Call this after the entries are written, so that no total
- * lacks them:
+ * Deletes the total, or the mark, of a day whose entries have changed. Call this after the entries are written, so that
+ * no total lacks them:
  *
  *   closer     mark ────── sum ──────────── total ✗ (no mark)
  *   projector        entry ───── delete mark
@@ -87,8 +87,9 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
 }
 
 /**
- * Replaces each stored head (the row with an object's current state) that belongs to an earlier event. This row lists
- * the object both among all objects and among those with its status, so one write changes both lists.
+ * Replaces each stored head (the row with an object's current state) that belongs to an earlier event. The head of a
+ * payment or order lists it both among all of them and among those with its status, so one write changes both lists.
+ * The row in the list of reviews changes in the same transaction.
  */
 async function advanceHeads(
   views: ViewStore,

@@ -11,8 +11,8 @@ import type { ViewStore } from './view-store.ts';
 export type ReadEventTools = LedgerEventTools;
 
 /**
- * Returns the public event with this id, which is derived from its transition. The read is strongly consistent, and the
- * result never changes.
+ * Derives the public event with this id from its transition in the Ledger. The read is strongly consistent, and the
+ * event never changes.
  *
  * @returns undefined when the event does not exist or is not public
  */

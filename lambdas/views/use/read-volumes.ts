@@ -7,7 +7,10 @@ import { byCurrencyThenType, type Volume, type Volumes } from '../domain/volumes
 import { closedVolumes, type Period, sumVolumes } from './close-days.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** The volume of one day. Its sum is an exact JSON number. */
+/**
+ * The volume of one event type, in one currency on one day. Its amount is a safe integer, so it is exact as a JSON
+ * number.
+ */
 export interface DayVolume extends Omit<Volume, 'amount'> {
   /** Start of the day (UTC midnight), in Unix milliseconds. */
   readonly dayMs: number;

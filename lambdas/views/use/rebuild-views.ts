@@ -32,8 +32,8 @@ export interface RebuildState {
   readonly owners: readonly ViewOwner[];
   readonly counts: RebuildCounts;
   /**
-   * Payments and orders whose rows differed, rows that cannot be derived from any transition, and wrong daily totals.
-   * They are compared again at the end.
+   * Payments and orders whose rows differed or that cannot be read, rows that cannot be derived from any transition,
+   * and wrong daily totals. They are compared again at the end.
    */
   readonly suspects: readonly Suspect[];
 }
@@ -82,7 +82,8 @@ const MAX_SUSPECTS = 10_000;
 const DAYS_AT_ONCE = 50;
 /**
  * Maximum number of batches of days that a rebuild closes per owner (a tenant in a mode). A day that changes while it
- * is being closed is tried again; days that are still open at this limit are closed later by the projector.
+ * is being closed is tried again; the projector or the job `close-days` later closes the days that are still open at
+ * this limit.
  */
 const MAX_CLOSINGS = 400;
 
@@ -182,7 +183,8 @@ class Rebuild {
 
   /**
    * Reports and skips a payment or an order that cannot be read.
-   * @throws store faults, which do not concern only this payment or order
+   * @throws store faults, which do not concern only this payment or order, and errors about a row of no payment or
+   * order
    */
   async #skipUnreadable(chainId: ChainId | undefined, work: () => Promise<void>): Promise<void> {
     try {
@@ -211,8 +213,8 @@ class Rebuild {
   }
 
   /**
-   * Writes the same rows as the projector, and by the same rule: the newer head wins. The rebuild and the projector can
-   * therefore run concurrently.
+   * Writes the same rows as the projector, except the marks of projected events, and by the same rule: the newer head
+   * wins. The rebuild and the projector can therefore run concurrently.
    */
   async #project(chainId: ChainId): Promise<void> {
     const chainViews = await readChainViews(this.#tools, chainId);

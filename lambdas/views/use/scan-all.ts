@@ -20,7 +20,7 @@ const MAX_STEPS = 1_000_000;
 /**
  * Scans all segments concurrently, page by page.
  *
- * @param begin the position in each segment; '' for a segment that has not started
+ * @param begin the position in each segment; '' for a segment that has not started, null for a complete one
  */
 export async function scanAll<Found>({ step, each, progress }: ScanPlan<Found>, begin: ScanPositions): Promise<void> {
   const positions = [...begin];

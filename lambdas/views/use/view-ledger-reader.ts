@@ -18,8 +18,8 @@ import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
 /**
- * Maximum number of pages per query. More than one page is needed only if sets of postings lack the requested account,
- * which is rare in the list of all postings.
+ * Maximum number of pages per query. Without a currency, a query rarely needs more than one page: only if it reads the
+ * entries of {@link IMPLICIT_ACCOUNT} from the list of all postings, and many sets lack this account.
  */
 const MAX_PAGES = 250;
 /**

@@ -245,8 +245,9 @@ export function withRequestedAttempt(delivery: Delivery, nowMs: number): Deliver
 
 /**
  * Like {@link withRequestedAttempt}, but restarts the whole schedule, so that one failed attempt does not lose a
- * replayed event. A running last attempt of the schedule does not satisfy the request: the new schedule begins when the
- * lease of that attempt ends, and that attempt's result is not recorded.
+ * replayed event. A running attempt without a later retry (the last of the schedule, a resend or a test) does not
+ * satisfy the request: the new schedule begins when the lease of that attempt ends, and that attempt's result is not
+ * recorded.
  */
 export function replayed(delivery: Delivery, nowMs: number): Delivery {
   const isRunning = delivery.running === true && !isDue(delivery, nowMs);
@@ -306,8 +307,8 @@ function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Deliver
 }
 
 /**
- * Returns the status after the last attempt failed. A failed resend leaves the status unchanged. A pending test
- * delivery has only one attempt, so it fails.
+ * Returns the status after a failed attempt that no retry follows. A failed resend leaves the status unchanged. A
+ * pending test delivery has only one attempt, so it fails.
  */
 function endOfAttempt(delivery: Delivery): Delivery['status'] {
   return delivery.extra === true && delivery.status !== 'pending' ? delivery.status : endOf(delivery, 'failed');
@@ -321,8 +322,8 @@ export interface AfterAttempt {
 
 /**
  * Applies the result of an attempt. 2xx is a success, and 410 disables the endpoint. After any other result, including
- * a redirect, the delivery is retried until the schedule ends. A receiver can postpone the retry with `Retry-After`, by
- * at most an hour.
+ * a redirect, the delivery is retried until the schedule ends; a failed last attempt also disables the endpoint. A
+ * resend or a test is not retried. A receiver can postpone the retry with `Retry-After`, by at most an hour.
  *
  * @param random from 0 to 1
  */

@@ -98,8 +98,8 @@ export interface SlowAttempts {
   /** Time of the first slow attempt of the current period of {@link CALL_MS}, in Unix milliseconds. */
   readonly sinceMs: number;
   /**
-   * Time of the latest slow attempt that followed another slow attempt within {@link CALL_MS}, in Unix milliseconds.
-   * Two such attempts together block senders.
+   * Time of the second slow attempt in the latest period of {@link CALL_MS} that had two, in Unix milliseconds. Two
+   * slow attempts in flight at the same time block senders.
    */
   readonly blockedAtMs?: number;
   /** Time until which all deliveries of the tenant go to lanes, in Unix milliseconds. */
