@@ -58,7 +58,7 @@ const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
  * an `events` claim.
  */
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
-/** Pattern of a token: three base64url segments. */
+/** Pattern of a token: three base64url segments (the last may be empty), with at most 8,000 characters together. */
 const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const configuration = z.object({ issuer: z.string(), jwks_uri: z.url() });
@@ -110,8 +110,8 @@ export function byIdentityProvider(
 }
 
 /**
- * Returns whether the token has a type that can identify an operator, and names this issuer. Other tokens are rejected
- * without reading keys.
+ * Returns whether the token has an accepted algorithm, a type that can identify an operator, and this issuer. Other
+ * tokens are rejected without reading keys.
  */
 function mayBeOf(issuer: string, token: string): boolean {
   try {

@@ -13,7 +13,7 @@ interface StoredKey {
   /** The last characters of the key, by which a person recognizes it. */
   readonly hint: string;
   readonly createdAtMs: number;
-  /** The key that replaced this key. A key can be replaced only once. */
+  /** Id of the key that replaced this key. A key can be replaced only once. */
   readonly rolledTo?: KeyId;
 }
 

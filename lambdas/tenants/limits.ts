@@ -114,7 +114,10 @@ export type Admitted =
 const LARGEST_BATCH = 8;
 /** Number of batches per second into which the rate is divided. At a low limit, a batch is one token. */
 const BATCHES_PER_SECOND = 10;
-/** Maximum times for which a process may use the tokens that it has taken, in milliseconds. */
+/**
+ * Maximum time for which a process may use the tokens of a batch, in milliseconds: the first if tokens were scarce when
+ * it took the batch, otherwise the second.
+ */
 const SCARCE_FOR_MS = 1_000;
 const AMPLE_FOR_MS = 60_000;
 /**

@@ -155,7 +155,7 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
 }
 
 /**
- * Returns the condition that the entry still requests the same kind of return: a refund or a void. The time is not
+ * Returns the condition that the entry still requests the same kind of return: a refund or a void. `foundAtMs` is not
  * compared: if the run finds that a return has failed, the run itself queues the entry again with a new time.
  */
 function isSameReturn({ by }: ChargeToReturn): Condition {

@@ -96,8 +96,8 @@ export class PostgresUnfinishedWork implements UnfinishedWork {
 
   async postponeReturn(charge: ChargeToReturn, { dueAtMs, undecidable }: Postponement): Promise<void> {
     const next = ['return', timestamp(dueAtMs), markOf(charge, undecidable)];
-    // Do not compare the time: if the run finds that a return has failed, the run itself queues the entry again with a
-    // new time.
+    // Do not compare `foundAtMs` (the column `since`): if the run finds that a return has failed, the run itself queues
+    // the entry again with a new time.
     const text = `${POSTPONE} ${THIS_ENTRY} AND reason = $7`;
     await this.#write('return-postpone', text, workKeyOfReturn(charge), [...next, charge.by]);
   }

@@ -111,6 +111,7 @@ async function handleHold(
  *
  * @returns `ended` if the queue entry was closed; `left` if a later run must handle the hold; for a hold that is not
  * due yet, the time from which it may be voided, in Unix milliseconds
+ * @throws TerminalError if no run can end the hold
  */
 async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Promise<'ended' | 'left' | number> {
   const { clock, holds } = tools;

@@ -22,7 +22,9 @@ export interface EntriesTools extends Pick<ChangePaymentTools, 'alarm'> {
   readonly deadlineMs?: number;
 }
 
-/** The result of a run. Each item is attempted once, and a failed item does not block the others. */
+/**
+ * The result of one part of a run. Each item is attempted at most once, and a failed item does not block the others.
+ */
 export interface Resolved {
   /** Number of completed items, for example claims that now have a stored response. */
   readonly finished: number;
@@ -109,6 +111,7 @@ async function processEntry<Entry extends object>(
 /**
  * Leaves an unfinished entry in its queue, and marks it if it waits for an operator. The alarm is raised once, before
  * the mark is set; the mark prevents further alarms. The mark is removed when the entry is no longer undecidable.
+ * @returns the result, but `waiting` for an undecidable entry that was already marked
  */
 export async function marked(
   { alarm }: Pick<EntriesTools, 'alarm'>,

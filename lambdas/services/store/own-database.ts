@@ -21,7 +21,7 @@ export { SERVICE_SCHEMA } from '../../postgres/contract.ts';
 export type { Pool, PoolClient } from '../../postgres/driver.ts';
 
 const LOCK_NOT_AVAILABLE = '55P03';
-/** Statements, with or without leading comments, that would end the transaction too early or begin another one. */
+/** Matches statements that would end the transaction too early or begin another one, also after leading comments. */
 const TRANSACTION_CONTROL =
   /^(?:[\s;]|--[^\n]*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*(?:BEGIN|START\s+TRANSACTION|COMMIT|END|ABORT|ROLLBACK(?!\s+TO\b)|PREPARE\s+TRANSACTION)\b/i;
 
@@ -192,7 +192,7 @@ class Connection {
     this.handedOut = new Proxy(client, { get: (_client, name) => this.#memberOf(name) });
   }
 
-  /** Rejects when the connection ends. */
+  /** A promise that rejects when the connection is lost, and never resolves. */
   get lost(): Promise<never> {
     return this.#loss.promise;
   }

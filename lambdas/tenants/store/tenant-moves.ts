@@ -28,7 +28,7 @@ export class TenantMoves {
     this.#pacing = pacing;
   }
 
-  /** @returns undefined if the tenant does not exist */
+  /** Reads the tenant's database and its moves. @returns undefined if the tenant does not exist */
   async read(id: TenantId): Promise<TenantPlace | undefined> {
     const get = { TableName: this.#table, Key: tenantRowKey(id), ConsistentRead: true };
     const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(get)));

@@ -26,7 +26,7 @@ export function keyRowKey(row: KeyRowPrefix, id: KeyId): Record<string, string> 
   return { [KeyAttribute.partition]: `${row}${id}`, [KeyAttribute.sort]: 'KEY' };
 }
 
-/** Returns the key of the row that stores an API key's last use. */
+/** Returns the key of the row that stores the last use of an API key or an operator's key. */
 export function apiKeyUseKey(id: KeyId): Record<string, string> {
   return { [KeyAttribute.partition]: `${RegistryRow.apiKeyUse}${id}`, [KeyAttribute.sort]: 'USE' };
 }

@@ -16,7 +16,7 @@ const placeItem = z.object({
   move: z.object({ from: z.string(), to: z.string() }).exactOptional(),
 });
 
-/** The database of a tenant, as the tenant's row states it. */
+/** The placement of a tenant, as its row states it: its database, and its moves between databases. */
 export type TenantPlace = Readonly<z.infer<typeof placeItem>>;
 
 /** Code of the error when a tenant has no row. */
@@ -40,7 +40,9 @@ export class TenantShards {
     this.#validMs = validMs;
   }
 
-  /** @throws RetryableError if the row does not exist (`TENANT_MISSING`) or cannot be read */
+  /**
+   * Returns a tenant's placement. @throws RetryableError if the row does not exist (`TENANT_MISSING`) or cannot be read
+   */
   async of(id: TenantId): Promise<TenantPlace> {
     const atMs = this.#pacing.clock.nowMs();
     const known = this.#known.get(id);

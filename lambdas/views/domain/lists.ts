@@ -34,7 +34,7 @@ import type { ChainId } from '../../payments/ids.ts';
  * or write separate rows.
  */
 
-/** A tenant in a mode. Only operators' queries read rows of more than one owner. */
+/** A tenant in a mode. Only operators' queries and commands, and jobs, read rows of more than one owner. */
 export interface ViewOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;

@@ -28,9 +28,9 @@ import {
 import { type VolumeContribution, volumeContribution } from './volumes.ts';
 
 /**
- * A row of the Views. The same event always produces the same row. Rows of payments and events do not contain the API
- * object; it is read from the Ledger when a list is shown. Such a row therefore contains no personal data, and is
- * smaller than a kilobyte even for large payments.
+ * A row of the Views. The same event always produces the same row. Rows of payments, orders, disputes and events do not
+ * contain the API object; it is read from the Ledger when a list is shown. Such a row therefore contains no personal
+ * data, and is smaller than a kilobyte even for large payments.
  */
 export interface ViewRow extends ViewKey {
   /** The partition of the index `lists` that also contains the row. */

@@ -18,7 +18,7 @@ export interface Volume {
   readonly amount: bigint;
 }
 
-/** The volumes of one day. A type without events has no entry. */
+/** The volumes of one day, by currency and event type. A combination without events has no entry. */
 export type Volumes = ReadonlyMap<string, Volume>;
 
 export const NO_VOLUMES: Volumes = new Map();

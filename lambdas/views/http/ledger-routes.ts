@@ -18,8 +18,8 @@ import { entryId, parseEntryId } from './entry-id.ts';
 import { balanceList, ledgerEntry, ledgerEntryList } from './list-answers.ts';
 
 /**
- * Lists of entries and balances are read from the Views, which lag by seconds. A single entry, and the entries of a
- * single payment, are read from the Ledger.
+ * Tools of the ledger's read routes. Lists of entries and balances are read from the Views, which lag by seconds. A
+ * single entry, and the entries of a single payment, are read from the Ledger.
  */
 export interface LedgerReadTools extends ListEntriesTools {
   readonly digest: Digest;

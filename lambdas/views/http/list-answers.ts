@@ -21,7 +21,7 @@ const nextCursor = z
   .exactOptional()
   .meta({
     description:
-      'Present only if `has_more` is true. Send it as `starting_after` (or `ending_before`) to get the next page. ' +
+      'Present if `has_more` is true. Send it as `starting_after` (or `ending_before`) to get the next page. ' +
       `A page can be short or empty although more objects follow: each page examines at most ${MAX_EXAMINED} objects, ` +
       'and only a few more than `limit` if the list is filtered by `reference` or `email`, or if listed objects no longer match.',
   });
@@ -86,7 +86,9 @@ const volume = z
 export const volumeList = z
   .looseObject({
     object: z.literal('list'),
-    data: z.array(volume).meta({ description: 'Oldest first, then by currency and type. Types without events are omitted.' }),
+    data: z
+      .array(volume)
+      .meta({ description: 'Oldest first, then by currency and type. Types without events are omitted.' }),
     has_more: z.literal(false),
   })
   .meta({ id: 'VolumeList' });

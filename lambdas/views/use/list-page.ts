@@ -26,7 +26,7 @@ export interface Listed {
   readonly next?: string;
 }
 
-/** Converts the rows of a list to objects. */
+/** Filters the rows of a list, and loads their objects. */
 export interface Shown {
   /**
    * Returns whether a row of the list matches the filters; undefined if only the loaded object can decide this.

@@ -14,7 +14,7 @@ export interface ScanPlan<Found> {
 
 /** Number of concurrent calls of `each` within a page. */
 const AT_ONCE = 8;
-/** Maximum number of pages per segment (1,000,000 × 200 = 200 million rows). */
+/** Maximum number of pages per segment; with 200 rows per page, 200 million rows. */
 const MAX_STEPS = 1_000_000;
 
 /**

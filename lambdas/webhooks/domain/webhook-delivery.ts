@@ -114,8 +114,9 @@ export const LONGEST_DELAY_MS = 15 * 60_000;
 const MESSAGE_LOST_MS = 2 * 60_000;
 
 /**
- * Returns the due time, and the time at which the sweep handles the row. If a message is in flight, the sweep time is
- * later than the due time.
+ * Returns the due time, and the time at which the sweep handles the row. If the wait is short enough for a queue
+ * message (up to {@link LONGEST_DELAY_MS}), the sweep time is later than the due time: the sweep then only replaces a
+ * lost message.
  */
 export function dueAndSweepTimes(
   dueAtMs: number,
