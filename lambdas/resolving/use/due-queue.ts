@@ -7,7 +7,7 @@ const POSTPONED = 'postponed ';
 export interface DuePage<Row> {
   readonly rows: readonly {
     readonly row: Row;
-    /** The cursor that continues after the row. */
+    /** The cursor for a page that begins after this row. */
     readonly cursor: string;
   }[];
   /** The cursor of the next page; absent on the last page. Even a page without rows can have a next page. */

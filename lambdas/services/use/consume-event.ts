@@ -112,7 +112,7 @@ export async function consumeInTable<Write extends OwnWrite>(
   });
 }
 
-/** Writes an event's rows and its record in one PostgreSQL transaction. A concurrent delivery waits. */
+/** Writes an event's rows and its record in one PostgreSQL transaction. A concurrent delivery of the event waits. */
 export async function consumeInTransaction<Tx>(
   tools: ConsumerTools & TransactionTools<Tx>,
   consumer: TransactionConsumer<Tx>,

@@ -23,7 +23,7 @@ export interface OwnRecord {
   readonly scope: string;
   /** The idempotency key; for a consumer, the business key or the id of the event. */
   readonly key: string;
-  /** Absent for an event. */
+  /** Fingerprint of the request. Absent for an event. */
   readonly fingerprint?: Fingerprint;
   /** Token of a call, the same in all its attempts. Identifies the call's record after a lost response to `COMMIT`. */
   readonly owner: OwnerToken;

@@ -190,7 +190,7 @@ async function showBalances(call: ReadingCall<LedgerReadTools, typeof balancesQu
     return found({ object: 'list', data: balances.map(balanceObject), has_more: false });
   } catch (error) {
     if (!(error instanceof TerminalError) || error.code !== 'balance_too_large') throw error;
-    // A retry cannot succeed.
+    // Refuse the request: a retry would have the same result.
     const detail = 'A sum exceeds 2^53 - 1 and would lose digits as a JSON number. Add up the entries instead.';
     return refusal(problem('balance_too_large', detail), request);
   }

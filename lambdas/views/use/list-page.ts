@@ -144,7 +144,7 @@ function readsOf(views: Pick<ViewStore, 'queriesPerRange'>): number {
 
 interface CheckedRow {
   readonly row: ViewRow;
-  /** Undefined if only the loaded object can decide this. */
+  /** Whether the row matches; undefined if only the loaded object can decide this. */
   readonly isMatch: boolean | undefined;
 }
 

@@ -126,7 +126,10 @@ export function dueAndSweepTimes(
   return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
 }
 
-/** Returns the delivery in the lane of its endpoint, where it has no message of its own. */
+/**
+ * Returns the delivery moved to its endpoint's lane, where it has no message of its own; unchanged if no attempt is
+ * due.
+ */
 export function placedInLane(delivery: Delivery): Delivery {
   const { dueAtMs } = delivery;
   return dueAtMs === undefined ? delivery : { ...delivery, apart: true, sweepAtMs: dueAtMs };
@@ -240,7 +243,7 @@ export function withRequestedAttempt(delivery: Delivery, nowMs: number): Deliver
   const asked: Delivery = { ...delivery, revision: delivery.revision + 1, ...dueAndSweepTimes(nowMs, nowMs) };
   const next = delivery.apart === true ? placedInLane(asked) : asked;
   if (delivery.status !== 'pending') return { ...next, extra: true };
-  // An attempt that was taken over is not counted again.
+  // A running attempt is due here only because its lease has ended. Its takeover is not counted, so `tries` stays.
   return delivery.running === true ? next : { ...next, tries: Math.max(0, delivery.tries - 1) };
 }
 
@@ -354,8 +357,8 @@ export function afterAttempt(
 }
 
 /**
- * Returns the delivery after its last attempt, if the endpoint's URL has changed since the claim. Unless the attempt
- * was a resend, the new URL is tried immediately.
+ * Returns the delivery after its last attempt, for an endpoint whose URL has changed since the claim. Unless the
+ * attempt was a resend, the new URL is tried immediately.
  *
  * @param taken the delivery as it was claimed
  */
