@@ -87,7 +87,7 @@ describe('the address of a receipt', () => {
     expect(of({ receipt_email: text })).toEqual({ kind: 'malformed' });
   });
 
-  test('is ignored for the payment of an order, which sends its own confirmation, but not for another payment with the same order id', () => {
+  test('is ignored for the payment of an order, because the order sends its own confirmation, but not for another payment with that order id in its metadata', () => {
     const order = `ord_${'a'.repeat(32)}`;
     const orderId = parseOrderId(order);
     invariant(orderId !== undefined, 'the order id is malformed');

@@ -80,7 +80,7 @@ describe('a receipt', () => {
   test.each([
     ['is down', 'down', 'mailer_down'],
     ['does not answer', 'sends_in_silence', 'mailer_timeout'],
-  ] as const)('is sent once, although its first delivery fails because the mailer %s', async (_what, trouble, code) => {
+  ] as const)('is sent once when its event is redelivered after a failure because the mailer %s', async (_what, trouble, code) => {
     const harness = new ReceiptHarness();
     harness.mailer.trouble = trouble;
     await expect(harness.send(paid())).rejects.toMatchObject({ code });
@@ -90,7 +90,7 @@ describe('a receipt', () => {
     expect(harness.reported).toEqual([]);
   });
 
-  test('is sent at a later delivery if its e-mail fails with a terminal error that could not be stored as a dead letter', async () => {
+  test('is sent when its event is redelivered, if the mailer first threw a terminal error (which could not be stored as a dead letter)', async () => {
     const harness = new ReceiptHarness();
     const send = async () => {
       throw new TerminalError('postmark_unauthorized', 'Who are you?');
@@ -135,7 +135,7 @@ describe('a receipt', () => {
     expect(harness.mailer.calls).toBe(0);
   });
 
-  test('is sent at a later delivery if the Ledger cannot be read at the first one', async () => {
+  test('is sent when its event is redelivered, if the Ledger could not be read at the first delivery', async () => {
     const harness = new ReceiptHarness();
     const listTransitions = async () => {
       throw new RetryableError('store_unavailable', 'the Ledger is unavailable');

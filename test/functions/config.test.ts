@@ -30,7 +30,7 @@ describe('the environment of the payments function', () => {
     });
   });
 
-  test('may contain a Stripe account and routing rules for new payments', () => {
+  test('may contain a Stripe account and routing rules for new payments, and is rejected if they are incomplete or malformed', () => {
     const routes = [{ mode: 'live', currency: 'USD', processor: 'stripe' }];
     const stripe = { STRIPE_KEY_SECRET_ID: 'a-secret', STRIPE_ACCOUNT: 'acct_1' };
     expect(read({ ...GOOD, ...stripe, PROCESSOR_ROUTES: JSON.stringify(routes) })).toMatchObject({

@@ -19,7 +19,7 @@ describe('the settings of a consumer', () => {
 });
 
 describe('the settings of the publishers', () => {
-  test('name the Ledger, the Registry, the event bus and, for the relay, the parking queue', () => {
+  test('must name the Ledger, the Registry, the event bus and, for the relay, the parking queue', () => {
     expect(readPublisherConfig(PUBLISHER)).toEqual({
       tables: { ledger: 'Ledger', registry: 'Registry' },
       eventBus: 'bus',

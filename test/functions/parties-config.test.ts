@@ -18,7 +18,7 @@ describe('the configured external services of a function', () => {
     expect(readPartiesConfig({ REGISTRY_TABLE: 'registry' })).toBeUndefined();
   });
 
-  test('are read from the settings of the sandbox and of Postmark', () => {
+  test('contain the secret of the sandbox or, without a sandbox, the secrets of the shop and of Postmark', () => {
     expect(readPartiesConfig(SANDBOX)).toEqual({
       shopUrl: 'http://localhost:4566/live',
       secrets: { sandbox: 'arn:sandbox' },

@@ -30,7 +30,7 @@ afterEach(() => {
   }
 });
 
-/** Evaluates the module again, as in a new Lambda process. */
+/** Imports the module of a function again, as a new Lambda process does. */
 const startOf = (name: string, process: string) => import(`../../lambdas/functions/${name}.ts?${process}`);
 
 test.each(['payments', 'ledger'])('the %s function refuses to start when idempotency is disabled', async (name) => {

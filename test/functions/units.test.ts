@@ -64,7 +64,7 @@ async function webhooks(): Promise<WebhookWorld> {
   return world;
 }
 
-describe('when it is delivered twice,', () => {
+describe('on duplicate delivery,', () => {
   test('a Stream record takes effect once at the relay', async () => {
     const harness = new RelayHarness(chains(2));
     await harness.relayWith({ runner });

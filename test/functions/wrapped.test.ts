@@ -96,7 +96,7 @@ test('each function is deployed by one construct', () => {
 });
 
 describe.each(FUNCTIONS)('%s', (file) => {
-  test('exports its handler, and a function that wires the handler to a platform', () => {
+  test('exports its handler and, with two exceptions, a function that wires the handler to a platform', () => {
     const names = exportsOf(file).map(({ name }) => name);
     expect(names).toEqual(WITHOUT_PLATFORM.includes(basename(file)) ? ['handler'] : ['handler', 'wire']);
   });
@@ -188,11 +188,11 @@ describe('each function', () => {
     process.env = before;
   });
 
-  /** Evaluates the module again, as in a new Lambda process. */
+  /** Imports the module of a function again, as a new Lambda process does. */
   const start = (file: string, how: string): Promise<unknown> => import(`../../${file}?${how}`);
 
   test.each(WRAPPED.filter((each) => !WITHOUT_PLATFORM.includes(basename(each))))(
-    '%s keeps records for the deployed retention',
+    '%s reads the retention of the platform if it reads the name of the idempotency table',
     async (file) => {
       const { wire } = (await import(`../../${file}`)) as { wire: (platform: unknown, runner: unknown) => unknown };
       const asked: PropertyKey[] = [];

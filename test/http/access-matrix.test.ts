@@ -67,17 +67,17 @@ const scoped = (scope: string) => `sk_test_${scope.replace(':', '_').padEnd(30, 
 const ofRole = (role: string) => `ok_${role.padEnd(30, 'x')}`;
 
 let api: Api;
-/** Ids of the desk's objects, by the name of their collection in the path. */
+/** Values of the path parameters: `{id}` by the collection before it in the path, all others by their own name. */
 let ids: Readonly<Record<string, string>>;
 let sent = 0;
-/** Rows that the requests wrote, without the request counters. */
+/** Rows that the requests wrote, except request counters and the rows with the last use of a key. */
 const written: string[] = [];
 /** Request counters that the requests wrote. */
 const limited: string[] = [];
-/** Routes whose requests changed a row. */
+/** Routes that changed a row when they were called with a key of the desk. */
 const changing = new Set<string>();
 
-/** Creates objects of every kind for the desk. @returns their ids */
+/** Creates objects of every kind but decisions for the desk. @returns a value for each path parameter */
 async function past(): Promise<Readonly<Record<string, string>>> {
   const payment = await api.paid('p-1');
   const held = await api.paid('p-2', { capture: 'manual' });
@@ -177,7 +177,7 @@ beforeAll(async () => {
   for (const role of ROLES) api.registerOperator(ofRole(role), { role, operator: role });
 });
 
-test('the tenant under test has an object of every kind, and the API documents list the declared endpoints and no others', () => {
+test('the tenant under test has an id for every path parameter, and the API documents list exactly the declared endpoints', () => {
   expect(Object.entries(ids).filter(([, id]) => id === 'undefined' || id === '')).toEqual([]);
   expect(new Set(ENDPOINTS.map(routeOf))).toEqual(new Set(operations.map(routeOf)));
 });
@@ -201,7 +201,7 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
       expect([scope, ...codeOf(await request(route, scoped(scope)))]).toEqual([scope, 403, 'insufficient_scope']);
   });
 
-  test('neither shows nor changes objects of another tenant or mode', async () => {
+  test('responds with 404 to another tenant or mode if it names an object, and never shows ids of the desk', async () => {
     for (const key of [CALLERS.otherTenant, CALLERS.otherMode]) {
       const reply = await request(route, key);
       expect(reply.status).toBeLessThan(500);
@@ -213,7 +213,7 @@ describe.each(TENANT_ROUTES)('%s', (route, needed) => {
 });
 
 describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (route, scope, needed) => {
-  test(`accepts ${needed ?? 'no role'} and the roles that include it, but no API key`, async () => {
+  test(`rejects API keys; minimum operator role: ${needed ?? 'none, every operator is rejected'}`, async () => {
     for (const role of ROLES) {
       // Names another tenant, so that the desk's objects do not change here.
       const reply = await request(route, ofRole(role), 'ten_other/test');
@@ -264,7 +264,7 @@ describe.each(FOR_OPERATORS)(
   },
 );
 
-/** The routes that accept a tenant in their query or body, according to the API documents. */
+/** The operator routes that accept a tenant in their query or body, according to the API documents. */
 const NAMING_A_TENANT = operations
   .filter(({ method, path }) => OPERATOR_ROUTES.some(([route]) => route === `${method} ${path}`))
   .flatMap(({ method, path, parameters, requestBody }) => {
@@ -348,7 +348,8 @@ describe('a path with the caller’s own webhook endpoint and another tenant’s
   });
 });
 
-// These tests run last, because they change the desk's objects and finally delete its endpoint.
+// These tests run after all other tests of the tenant routes, because they change the desk's objects and finally delete
+// its endpoint.
 const lastDeleted = TENANT_ROUTES.toSorted(([left], [right]) => isDeletion(left) - isDeletion(right));
 describe.each(lastDeleted)('%s, called with a key of the tenant under test', (route, needed) => {
   test(`accepts a key with only the scope ${needed}, and records the key in every change`, async () => {
@@ -367,7 +368,7 @@ function isDeletion(route: string): number {
   return route.startsWith('DELETE ') ? 1 : 0;
 }
 
-test('every mutating route for tenants changes a row in the tests above, except the refused routes', () => {
+test('every tenant route other than GET changes a row when it is called with a key of the tenant under test, except the routes that respond with 409', () => {
   const changes = TENANT_ROUTES.map(([route]) => route).filter((route) => !route.startsWith('GET '));
   expect(changes.filter((route) => !changing.has(route))).toEqual(changes.filter((route) => REFUSED.has(route)));
 });

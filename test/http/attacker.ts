@@ -81,7 +81,7 @@ export function attacksOn(
           arbitrary: fc.tuple(fc.constantFrom(...SCHEMES), word).map(([scheme, each]) => `${scheme} ${each}`.trim()),
         },
       ),
-      // Keys that the victim has used, and unused keys.
+      // Data of the victim, including its idempotency keys, or an unused key.
       'idempotency-key': fc.oneof(word, fc.uuid()),
       'content-type': fc.constant('application/json'),
       'x-tenant-id': word,

@@ -10,12 +10,12 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 import { attacksOn, shownBy, type Victim } from './attacker.ts';
 
-/** Minimum number of requests per run. If `PAYONCE_ATTACK_MINUTES` is set, the run also lasts at least this time. */
+/** Minimum number of requests per run. `PAYONCE_ATTACK_MINUTES` sets the minimum duration of a run, in minutes. */
 const REQUESTS = whole(3_000, { slice: 100 });
 const MINUTES = Number(process.env['PAYONCE_ATTACK_MINUTES'] ?? 0);
 /**
- * Time limit of the test without `PAYONCE_ATTACK_MINUTES`, in milliseconds. It equals Jest's `testTimeout`, and only a
- * test that hangs reaches it.
+ * Time limit of the test without `PAYONCE_ATTACK_MINUTES`, in milliseconds. It equals Jest's `testTimeout` in
+ * `npm test`, and only a test that hangs reaches it.
  */
 const HANGS_AFTER_MS = 900_000;
 const SEED = Number(process.env['PAYONCE_SEED'] ?? 1);
@@ -49,7 +49,10 @@ const postWith =
       body: JSON.stringify(body),
     });
 
-/** Creates a tenant with a payment, a refund, an order and a webhook endpoint. */
+/**
+ * Creates a tenant with a payment, a refund, an order and a webhook endpoint. @returns the data that the attacker knows,
+ * the tenant's secrets, and a function that reads `READS` as the tenant
+ */
 async function victim(): Promise<{ readonly seen: Victim; readonly read: () => Promise<readonly string[]> }> {
   const { tenantId, api } = await tenantNamed('Victim');
   const post = postWith(api);

@@ -1,4 +1,7 @@
-/** Runs one file of the HTTP contract with PostgreSQL as the authority. `npm run test:contract` runs all files. */
+/**
+ * Runs one of these files of the HTTP contract with PostgreSQL as the authority (in `npm run prove`, all of these).
+ * `npm run test:contract` runs the whole contract.
+ */
 import { sliceOf } from '../support/slice.ts';
 import { createWorldsOnPostgres } from '../world/postgres-worlds.ts';
 

@@ -15,7 +15,7 @@ const PER_WORLD = 250;
 /** For each simulated system, the number of its first request. */
 const WORLDS = Array.from({ length: whole(400, { slice: 8 }) }, (_, world) => world * PER_WORLD);
 
-/** Bodies that are valid at some route. A generated request may change one field. */
+/** Bodies that are valid at some route. A generated request may change or add one field. */
 const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', metadata: { order: '7' }, description: 'Shirts' },
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual', reference: 'order-7' },
@@ -123,7 +123,7 @@ const request = fc.record({
   body,
 });
 
-/** Draws the requests to these simulated systems. */
+/** Draws the requests to the simulated systems. @param worlds the number of the first request to each system */
 function* requestsOf(worlds: readonly number[]) {
   for (const first of worlds) {
     const drawn = fc.sample(request, { numRuns: PER_WORLD, seed: first });
@@ -131,10 +131,10 @@ function* requestsOf(worlds: readonly number[]) {
   }
 }
 
-/** Status codes of responses that store nothing. A declined payment (402) is stored. */
+/** Status codes of requests that must store nothing. A declined payment (402) is stored. */
 const STORES_NOTHING = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
 
-/** Keys of the rows that count requests. */
+/** Keys of the rows that count requests or record the last use of a key. */
 const COUNTERS = /^"(?:LIMIT|KEY_USE)#/;
 
 async function worldWithPayment() {
@@ -176,8 +176,8 @@ describe('100,000 hostile requests, or a slice of them', () => {
       if (reply.status >= 500 || api.faults.length > 0) throw new Error(`failed: ${described}`);
       if (!STORES_NOTHING.has(reply.status)) continue;
       if (world.writes !== writes) throw new Error(`stored by a refusal: ${described}`);
-      // `param` and the detail repeat the name of the invalid field unless the name is sensitive, so they are not
-      // searched.
+      // `param` and the detail repeat the name of the invalid field unless the name is sensitive. The search therefore
+      // omits `param`, and removes the name from the detail.
       const { param = '', detail = '', ...rest } = reply.body;
       const shown = String(detail).replace(String(param), '');
       if (JSON.stringify([rest, shown, reply.headers]).includes(CANARY)) throw new Error(`reflected: ${described}`);

@@ -37,14 +37,14 @@ describe('headers', () => {
     expect(read({ headers: null, multiValueHeaders: null }).header('x-a')).toEqual([]);
   });
 
-  test('treat the names of object prototype members like any other names', () => {
+  test('may have the name of a member of the object prototype', () => {
     expect(read({}).header('constructor')).toEqual([]);
     expect(read({ headers: JSON.parse('{"__proto__":"x"}') as Record<string, string> }).header('__proto__')).toEqual([
       'x',
     ]);
   });
 
-  test('can be read from any maps without an error', () => {
+  test('can be read from any maps without an error, and have no duplicate values', () => {
     const name = fc.string();
     const maps = fc.tuple(
       fc.option(fc.dictionary(name, fc.option(fc.string(), { nil: undefined }))),
@@ -67,7 +67,7 @@ describe('the root URL of the API', () => {
     ['/v1/payments/pay_a/capture', 'v1/payments/pay_a/capture'],
     ['/v1', 'v1'],
     ['/', ''],
-  ])('is derived from %s, under each stage and base path', (path, proxy) => {
+  ])('is derived from a request to %s, with a stage, without one, and with the base path of a custom domain', (path, proxy) => {
     const rootFrom = (event: Partial<GatewayEvent>, address: string) =>
       new URL(read({ resource: '/{proxy+}', pathParameters: { proxy }, ...event }).root, address).href;
 

@@ -37,7 +37,7 @@ export const LISTS: readonly List[] = ENDPOINTS.filter(({ kind, docs: { answers 
 /** Maximum number of filters in a query. */
 const MOST_FILTERS = 3;
 
-/** Lists without pages or filters. Each costs a constant number of DynamoDB calls. */
+/** Number of DynamoDB calls for each list without pages and filters, by path. This number is constant. */
 export const CONSTANT_CALLS: Readonly<Record<string, number>> = {
   // One query for each shard of each queue.
   '/v1/admin/queues': 72,
@@ -79,7 +79,7 @@ export async function* filteredPages(
 }
 
 /**
- * Returns sample values of a filter. The values of an enumeration come from its schema.
+ * Returns sample values of a filter. For an enumeration, these are the values that occur in the lists, and one other.
  */
 async function valuesOf(
   world: ListedWorld,

@@ -31,10 +31,10 @@ const EMAIL = 'ada@example.com';
 const REFERENCE = 'order-4711';
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const TENANT = { tenant: 'ten_desk', mode: 'test' } as const;
-/** Number of real payments and orders. It is enough for one object in each partition of a list. */
+/** Number of payments, and of orders, made through the API; `multiply` copies their rows. Enough for each partition. */
 const REAL = 8;
 const DAY_SECONDS = 86_400;
-/** Number of annotations of the payment. With them, the payment's transitions exceed one page. */
+/** Number of annotations of the disputed payment. With them, its transitions exceed one page. */
 const TRANSITIONS = 100;
 const POSTINGS = [
   { account: 'refunds', direction: 'debit', amount: 10 },
@@ -227,7 +227,7 @@ async function seedDeliveries({ store, clock }: Api, id: string, rows: number): 
   }
 }
 
-/** Creates a tenant with a key. */
+/** Creates a tenant with an API key. @returns the id of the tenant */
 async function seedTenants(database: CountedDynamoDb, api: Api): Promise<string> {
   const tenant = await new TenantAdministration(database.client, TABLES, 'ada').createTenant('Web shop');
   await api.write('/v1/admin/keys', 'k', { tenant, mode: 'live', name: 'Web shop', scopes: ['payments:read'] });

@@ -8,7 +8,7 @@ const OF_OPERATOR = 'This is the key of an operator.';
 
 describe('an error about a key', () => {
   test.each([API_KEY, 'sk_live_unknownunknownunknown'])(
-    "identifies a tenant's key at an operator route: %s",
+    "identifies a tenant's key where an operator key is required: %s",
     async (key) => {
       const api = new Api();
       for (const path of ['/v1/admin/me', '/v1/admin/jobs']) {

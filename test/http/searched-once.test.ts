@@ -72,12 +72,12 @@ describe('the search for card numbers and secrets in events', () => {
   const broken = { charge: () => Promise.reject(new TypeError('a bug')) };
 
   test.each([
-    ['charged', {}, {}],
+    ['accepted', {}, {}],
     ['malformed', { amount: 0 }, {}],
     ['sent for the wrong account', { account_to: 'ten_none' }, {}],
     ['too old', { timestamp: '2020-01-01T00:00:00Z' }, {}],
-    ['delivered a second time', {}, away],
-    ['failed', {}, broken],
+    ['received while the processor is unavailable', {}, away],
+    ['interrupted by a bug', {}, broken],
   ])('reads each text only once, on every transport, if the event is %s', async (_how, changes, charge) => {
     const site = new SimulatedIntake();
     const processor = { processor: { ...createSandboxInProcess({ clock: site.world.clock }), ...charge } };

@@ -32,9 +32,9 @@ describe('strict JSON', () => {
     ['an object', '{"a":1,"a":2}', 8],
     ['an object with equal values', '{"a":1,"a":1}', 8],
     ['an inner object', '{"b":[{"a":1,"a":1}]}', 14],
-    ['two spellings of one key', '{"a":1,"\\u0061":2}', 8],
-    ['a key and an equal key after an inner object', '{"a":{"b":1},"c":[],"a":2}', 21],
-    ['a key with white space before its colon', '{"a" :1,"a"\n:1}', 9],
+    ['an object, spelled in two ways', '{"a":1,"\\u0061":2}', 8],
+    ['an object, after an inner object', '{"a":{"b":1},"c":[],"a":2}', 21],
+    ['an object, with white space before the colon', '{"a" :1,"a"\n:1}', 9],
   ])('refuses a repeated key in %s', (_where, text, column) => {
     expect(parsed(text)).toBe(`An object contains the same key twice, at line 1, column ${column}.`);
   });

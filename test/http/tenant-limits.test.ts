@@ -55,7 +55,7 @@ describe('a tenant beyond its limit', () => {
     expect((await api.pay('k-1', {}, asOther)).status).toBe(201);
   });
 
-  test("is counted once for the alarm and once with the tenant's name", async () => {
+  test("is counted in one metric for the alarm, and in one with the tenant's id", async () => {
     const written: string[] = [];
     const metrics: (typeof systemInstruments)['metrics'] = (service) => ({
       addMetric: () => undefined,

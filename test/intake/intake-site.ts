@@ -166,7 +166,7 @@ export class SimulatedIntake<Of extends World = World> {
     return answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   }
 
-  /** Delivers the visible messages of the function's own queue to the function. */
+  /** Delivers the visible messages of the function's own queue to the function. @returns the number of messages */
   async takeDue(changes: Partial<TransportTools> = {}): Promise<number> {
     const { requests } = this.queues;
     const due = requests.filter(({ visibleAtMs }) => visibleAtMs <= this.world.clock.nowMs());

@@ -22,7 +22,7 @@ const paymentOf = (eventId: string) => paymentOfEvent(systemDigest, SHOP, eventI
 const isProving = whole(true, { slice: false });
 const missing = isProving ? missingForKafka() : 'npm run prove';
 if (isProving && missing !== undefined)
-  console.warn(`Kafka is NOT proven on this machine: ${missing} is missing. The other transports are.`);
+  console.warn(`Kafka is NOT proven on this machine: ${missing} is missing. The other transports are proven.`);
 
 /** Maximum number of failed deliveries of a batch before the test fails. Lambda has no such limit by default. */
 const MAX_DELIVERIES = 20;
@@ -61,7 +61,7 @@ describe('payment requests in a topic of a real Kafka broker', () => {
         [0, poison],
         [0],
         [0, request(second)],
-        // Some records occur twice: in the same partition, or in the other partition in a different order.
+        // Some requests occur several times: in the same partition, or in the other partition in a different order.
         [0, request(first)],
         [1, request(third)],
         [1, request(second)],
@@ -99,7 +99,8 @@ describe('payment requests in a topic of a real Kafka broker', () => {
           handled.add(place);
         }
         if (deaths < 2) {
-          // The function's response is lost. The offsets are therefore not committed, and the batch is redelivered.
+          // Kills the poller, as if the function's response were lost. The offsets are therefore not committed, and the
+          // batch is redelivered.
           deaths += 1;
           await poller.kill();
           poller = kafka.poll('payonce', 4);

@@ -68,7 +68,7 @@ const invoke = (event: MSKEvent) =>
   new LambdaClient(access).send(new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(event) }));
 
 describe('an event that requests a payment, on the deployed stack', () => {
-  test('is charged once when delivered twice by the bus, once by the bridge’s queue and twice by a topic', async () => {
+  test('is charged once when delivered twice by the bus, once by the queue of the NATS bridge and twice by a Kafka topic', async () => {
     const eventId = crypto.randomUUID();
     const detail = JSON.stringify(request(eventId));
     const entry = {

@@ -237,7 +237,7 @@ describe('an event that cannot be accepted is parked with its reason, and acknow
     expect(await chain()).toBeUndefined();
   });
 
-  test('an event is parked as expired if its own time or its transport’s time is too long ago', async () => {
+  test('an event is parked as expired if its own timestamp, or the time at which its transport received it, is too long ago', async () => {
     const late = json();
     const record = site.inQueue(json({ timestamp: '2030-01-01T00:00:00+01:00' }));
     site.world.clock.advance(24 * HOUR_MS + 1);
@@ -278,7 +278,7 @@ describe('an event that is delivered again', () => {
 });
 
 describe('an event that must wait', () => {
-  test('is redelivered while its tenant exceeds its limit, and these redeliveries never count as failures', async () => {
+  test('is redelivered while its tenant exceeds its limit, and is then charged', async () => {
     const asked: unknown[] = [];
     site.limits = {
       admit: async (bucket) => {

@@ -20,7 +20,7 @@ const byHand = (key: string, scheduledForMs?: number): AcceptRun => ({
 });
 
 describe('accepting a run', () => {
-  test('stores the run, enqueues it, and returns its location', async () => {
+  test('stores the run, enqueues it, and returns its id with status 202', async () => {
     const world = new World();
     const outcome = await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW));
 
@@ -103,7 +103,7 @@ describe('accepting a run', () => {
     ['further in the future', NOW + 601_000, 'in_the_future'],
     ['thirty days ago', NOW - 30 * DAY, 'first'],
     ['longer ago', NOW - 30 * DAY - 1, 'too_old'],
-  ])('responds to a scheduled time %s with "%s"', async (_what, scheduledForMs, kind) => {
+  ])('responds to a scheduled time %s (%i in Unix milliseconds) with "%s"', async (_what, scheduledForMs, kind) => {
     const world = new World();
     expect(await acceptRun(world.toolsOf(world.actor('a')), byHand('anna', scheduledForMs))).toMatchObject({ kind });
     expect(world.store.allRuns()).toHaveLength(kind === 'first' ? 1 : 0);
@@ -132,7 +132,7 @@ describe('accepting a run, with one retry after a fault', () => {
     FAULT_KINDS.map((kind) => [point, kind] as const),
   );
 
-  test.each(plans)('creates one run, which reaches its worker, despite a fault at call %i: %s', async (point, kind) => {
+  test.each(plans)('creates one run and enqueues it despite a fault at call %i: %s', async (point, kind) => {
     const world = new World({ plan: new FaultPlan([{ point, kind }]) });
     const first = await acceptRun(world.toolsOf(world.actor('a')), clocked(JOB, NOW)).catch(() => undefined);
     world.plan.active = false;

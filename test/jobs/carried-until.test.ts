@@ -32,7 +32,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW - HOUR_MS, settledMs: NOW - HOUR_MS });
   });
 
-  test('does not advance while the outbox of one database cannot be read, but moves back if the time of another database does', async () => {
+  test('does not advance while the outbox of one database cannot be read, but moves back if another database reports an earlier time', async () => {
     await moveCarriedUntil(marks, [undefined, NOW], NOW);
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: 0, latestMs: NOW });
     await moveCarriedUntil(marks, [NOW - HOUR_MS, NOW], NOW);
@@ -63,7 +63,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
-  test('is settled only half an hour after the second copy, for rows that were copied twice', async () => {
+  test('is settled for rows that were copied twice only half an hour after the second copy', async () => {
     await moveCarriedUntil(marks, [NOW], NOW);
     await moveCarriedUntil(marks, [NOW - HOUR_MS], NOW + 5 * MINUTE_MS);
     const copiedMs = NOW + 25 * MINUTE_MS;

@@ -34,7 +34,10 @@ const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
 
 afterAll(() => switchRelay('Enabled'));
 
-/** Crashes the worker in the middle of a page, while it waits for the processor's response to a list request. */
+/**
+ * Starts a run, and crashes its worker in the middle of a page, while it waits for the processor's response to a list
+ * request. @returns the path of the run
+ */
 async function killedComparison(): Promise<string> {
   await api.charges('pay_none');
   expect(signalAll(StackName.sandbox, 'SIGSTOP')).toBeGreaterThan(0);

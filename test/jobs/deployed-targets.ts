@@ -3,7 +3,7 @@ import { GetQueueAttributesCommand, GetQueueUrlCommand, SQSClient } from '@aws-s
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { until } from '../support/until.ts';
 
-/** A target, as configured in its caller's environment. */
+/** Another service that runs jobs, as configured in the environment of the function that calls it. */
 export interface DeployedTarget {
   readonly url: string;
   readonly secretId: string;
@@ -66,7 +66,7 @@ export async function secretValue(secretId: string): Promise<string> {
   return first;
 }
 
-/** Waits until a queue has no message, visible or in flight. */
+/** Waits until a queue has no message: visible, in flight or delayed. */
 export async function untilEmpty(arn: string): Promise<void> {
   const queues = new SQSClient(options);
   const { QueueUrl } = await queues.send(new GetQueueUrlCommand({ QueueName: arn.split(':').at(-1) }));

@@ -103,7 +103,7 @@ test('a transaction conflict is retried', async () => {
   expect(conflicts).toBe(0);
 });
 
-test('the rows of a run expire thirty days after its end or, without an end, thirty days after its acceptance', async () => {
+test('the row of a run expires thirty days after its end or, without an end, after its acceptance; the row of the lock expires thirty days after the end', async () => {
   const { run } = await accepted();
   const store = storeOver();
   const row = async (pk: string, sk: string) => {

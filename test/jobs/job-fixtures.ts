@@ -87,7 +87,7 @@ export function executorTools(world: World, actor: Actor): RequestRunTools {
   return { ...world.toolsOf(actor), routes: portWithFaults(actor, routes, 'ask') };
 }
 
-/** Ends the run as a worker does. */
+/** Ends the run successfully, as a worker does. */
 export async function endRun({ clock, store: { jobRuns } }: World, run: JobRun): Promise<void> {
   const nowMs = clock.nowMs();
   const lock = await jobRuns.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 60_000 });

@@ -71,7 +71,7 @@ function survey(history: History, extent: Extent, races: readonly Pause[] = [{}]
   return surveyFaults<Pause>((planned, pause) => runHistory(history, planned, pause), { ...extent, races });
 }
 
-/** Runs a history once for each call before which a worker can be paused, with and without faults. */
+/** Runs a history with a pause before each call, for each duration in `HELD_MS`, and with the faults of `extent`. */
 async function held(history: History, extent: Extent): Promise<HistorySurvey> {
   const { calls } = await runHistory(history, []);
   const pauses = HELD_MS.map((heldMs) => ({ heldMs }));

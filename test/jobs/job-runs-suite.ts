@@ -188,7 +188,7 @@ export function describeJobRuns(name: string, make: () => Promise<JobRunStore>):
       expect(await lock(other.runId, T0 + 1)).toMatchObject({ runId: other.runId, token: held.token + 1 });
     });
 
-    test('takes effect only once if it is made concurrently', async () => {
+    test('takes effect only once if a worker makes it several times concurrently', async () => {
       await accept(run);
       const held = await locked(run.runId, T0);
       const begun = withPageStarted(run, T0);

@@ -62,7 +62,7 @@ describe('the schedule’s request for a run', () => {
     expect(harness.reports.map(({ counts }) => counts)).toEqual([['first'], ['replay']]);
   });
 
-  test('belongs to no tenant', async () => {
+  test('is reported without a tenant and without its credential', async () => {
     await harness.fire(T12);
     expect(harness.reports[0]?.report).not.toHaveProperty('tenantId');
     expect(JSON.stringify(harness.reports)).not.toContain('eyJ');
@@ -231,7 +231,7 @@ describe('an unknown job', () => {
     for (const { status, body } of replies) expect([status, body['code']]).toEqual([404, 'not_found']);
   });
 
-  test('includes the copy job, unless PostgreSQL is the authority', async () => {
+  test('may be the copy job, which exists only if PostgreSQL is the authority', async () => {
     const path = '/v1/admin/jobs/carry/runs';
     harness = new Api({ own: jobsOf('dynamodb') });
     expect((await harness.run('my-key', undefined, {}, path)).status).toBe(404);

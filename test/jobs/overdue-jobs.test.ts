@@ -57,7 +57,7 @@ describe('a job', () => {
     ['after three hours if it runs every hour for up to an hour', { every: 3_600 }, 3 * 3_600],
     ['after 29 hours if it runs every night for up to four hours', NIGHTLY, 29 * 3_600],
     ['after 74 hours, including a weekend, if it runs on workdays', { every: 3 * 86_400 }, 74 * 3_600],
-  ])('becomes overdue without a successful run %s', (_what, job, seconds) => {
+  ])('without a successful run becomes overdue %s', (_what, job, seconds) => {
     expect(maxSecondsBetweenSuccesses(job)).toBe(seconds);
   });
 

@@ -74,7 +74,7 @@ describe('the executor, fired again after a fault', () => {
     FAULT_KINDS.map((kind) => [point, kind] as const),
   );
 
-  test.each(plans)('starts one run, which reaches its worker, despite a fault at call %i: %s', async (point, kind) => {
+  test.each(plans)('requests one run, which is enqueued, despite a fault at call %i: %s', async (point, kind) => {
     const world = new World({ plan: new FaultPlan([{ point, kind }]) });
     await requestRun(executorTools(world, world.actor('a')), entry(), NOW).catch(() => undefined);
     world.plan.active = false;

@@ -14,7 +14,7 @@ export interface ShownRun {
 
 /**
  * Requests a run of a job, like an operator. A run is identified by its second. An earlier run in the same second may
- * have read too early for the test; this function therefore requests the run of the next second.
+ * have read too early for the test; this function therefore repeats its request until the run is a new one.
  *
  * @returns the path of the run
  */

@@ -41,26 +41,26 @@ describe('a schedule on the local AWS', () => {
 
   test.each([
     {
-      why: 'a rate counts from its creation, however late the scheduler checks it',
+      why: 'with a rate fires at times counted from its creation, however late the scheduler checks it',
       schedule: { ScheduleExpression: 'rate(1 minute)', CreationDate: '2026-03-01T12:00:10Z' },
       looks: ['12:01:09', '12:01:10', '12:01:11', '12:02:31', '12:09:00', '12:09:10'],
       fires: ['12:01:10', '12:02:10', '12:08:10', '12:09:10'],
     },
     {
-      why: 'a rate does not fire for times before the start of the emulator',
+      why: 'with a rate does not fire for times before the start of the emulator',
       schedule: { ScheduleExpression: 'rate(1 minute)', CreationDate: '2026-03-01T12:00:10Z' },
       started: '12:05:30',
       looks: ['12:05:31', '12:06:09', '12:06:11'],
       fires: ['12:06:10'],
     },
     {
-      why: 'a cron expression fires exactly once for its minute, however late the scheduler checks it',
+      why: 'with a cron expression fires exactly once for its minute, however late the scheduler checks it',
       schedule: { ScheduleExpression: 'cron(10 * * * ? *)', CreationDate: '2026-03-01T12:00:00Z' },
       looks: ['12:09:59', '12:10:07', '12:10:08', '12:59:00', '13:10:00', '19:45:00'],
       fires: ['12:10:00', '13:10:00', '19:10:00'],
     },
     {
-      why: 'a cron expression follows its time zone, and does not fire in an hour that the clocks skip',
+      why: 'with a cron expression follows its time zone, and does not fire in an hour that the clocks skip',
       schedule: {
         ScheduleExpression: 'cron(30 2 * * ? *)',
         ScheduleExpressionTimezone: 'Europe/Berlin',
@@ -71,7 +71,7 @@ describe('a schedule on the local AWS', () => {
       fires: ['2026-03-28T01:30:00', '2026-03-30T00:30:00'],
     },
     {
-      why: 'a disabled schedule does not fire',
+      why: 'that is disabled does not fire',
       schedule: { ScheduleExpression: 'rate(1 minute)', CreationDate: '2026-03-01T12:00:00Z', State: 'DISABLED' },
       looks: ['12:01:00', '12:05:00'],
       fires: [],

@@ -11,8 +11,8 @@ import { Stores } from '../world/stores.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
 /**
- * Delivers the run's message until the run has ended. `make` receives a function that kills the worker: the call never
- * returns, and the message is redelivered.
+ * Delivers the run's message until the run has ended. `make` creates the job. Its argument simulates a crash of the
+ * worker: the call never returns, and the message is redelivered.
  */
 async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   readonly run: JobRun;

@@ -189,7 +189,7 @@ describe('a run', () => {
 });
 
 describe('of two runs of one job,', () => {
-  test('the second waits until the first has ended, and then continues', async () => {
+  test('the second waits until the first has ended, and then starts', async () => {
     const bench = new Bench(countingJob(150));
     const [first, second] = [await bench.accept(1), await bench.accept()];
     expect(await bench.work(first)).toBe('continued');
@@ -332,7 +332,7 @@ describe('a message older than the current page of its run', () => {
   });
 });
 
-test('concurrent messages count as one attempt, and only the last worker continues', async () => {
+test('concurrent messages count as one attempt, and exactly one worker completes the run', async () => {
   const done: string[] = [];
   const bench: Bench = new Bench(countingJob(3, async (item) => (done.push(item), ONE_DONE)));
   const run = await bench.accept();

@@ -38,7 +38,7 @@ describe('currencies', () => {
     ['no decimals', 'JPY', 9_999_999_999],
     ['two decimals', 'EUR', 999_999_999_999],
     ['three decimals', 'KWD', 999_999_999_999],
-  ])('have the expected largest amount in %s', (_decimals, code, largest) => {
+  ])('have the expected largest amount if they have %s', (_decimals, code, largest) => {
     expect(largestAmountMinor(code)).toBe(largest);
   });
 
@@ -91,7 +91,7 @@ describe('an amount typed by a person', () => {
     for (const currency of CURRENCIES) expect(parseAmount(exampleAmount(currency), currency)).toBeGreaterThan(0);
   });
 
-  test('is shown with its sign', () => {
+  test('is shown with a minus sign if it is negative', () => {
     expect([decimalAmount(-5, 'EUR'), decimalAmount(-1000, 'JPY')]).toEqual(['-0.05', '-1000']);
   });
 });

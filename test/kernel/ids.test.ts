@@ -137,7 +137,10 @@ const RECORDED = {
   webhookOperation: made.webhookOperation(DIGEST, scope()),
 } satisfies Partial<Record<Maker, OperationId>>;
 
-/** Operations that are recorded elsewhere. Each text names the row or external service that records the operation. */
+/**
+ * Functions that return an operation id without a record in the Idempotency table. Each text says what records the
+ * operation instead, or where the id comes from.
+ */
 const REMEMBERED_ELSEWHERE = {
   orderStepOperation: 'the party that executes the step',
   relayOperation: 'the Stream; an event may be published again',
@@ -155,7 +158,7 @@ const REMEMBERED_ELSEWHERE = {
 // The `satisfies` clause does not compile if a function is missing from both tables.
 void REMEMBERED_ELSEWHERE;
 
-test('the table of operations contains every folder that has an ids.ts', () => {
+test('the table of id functions contains every folder of lambdas that has an ids.ts', () => {
   const files = globSync('lambdas/*/ids.ts').map((file) => file.split('/')[1]);
   expect(new Set(Object.keys(ROOMS))).toEqual(new Set(files));
 });

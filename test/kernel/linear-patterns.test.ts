@@ -14,7 +14,7 @@ const ENDLESS_MS = 5;
 const FLOOR_MS = 20;
 const PLAIN = 'Two shirts and a hat for order 6735. ';
 
-test('every regular expression takes linear time on any text', async () => {
+test('every regular expression takes linear time on adversarial texts', async () => {
   const distinct = new Map(
     (await listedPatterns((files) => sliceOf(files, 4))).map((each) => [String(forAll(each.pattern)), each]),
   );
@@ -44,8 +44,8 @@ test.each(sliceOf(BACKTRACKING, 3))(
 );
 
 /**
- * Returns a text of this length on which the pattern takes more than ten times the CPU time of plain text; undefined if
- * none is found. If the search is exponential, the text is shorter.
+ * Returns a text of this length on which the pattern takes more than ten times the CPU time of plain text, and more
+ * than `FLOOR_MS` allows for this length; undefined if none is found. If the search is exponential, the text is shorter.
  */
 function slowText(given: RegExp, length: number): string | undefined {
   const pattern = forAll(given);
@@ -72,8 +72,8 @@ function forAll({ source, flags }: RegExp): RegExp {
 }
 
 /**
- * Measures the CPU time that one search for all matches takes, in milliseconds. If the result exceeds the limit,
- * measures again to exclude noise.
+ * Measures the CPU time that one search for all matches takes, in milliseconds. While the result exceeds the limit,
+ * measures again, up to three times in total, to exclude noise. Returns the shortest time.
  */
 function leastMs(pattern: RegExp, text: string, limitMs: number): number {
   let least = Number.POSITIVE_INFINITY;

@@ -29,7 +29,7 @@ test.each([
   expect(lines).toEqual([]);
 });
 
-test('every wrapped function counts messages that waited for half an hour before it processes them, because they may crash it', async () => {
+test('a wrapped function counts long waits first and then processes the messages, because a message may crash the function', async () => {
   const work = { unit: 'a message', record: 'none' };
   const handler = await idempotently(work, async () => async (event: unknown): Promise<unknown> => {
     expect(lines).toHaveLength(1);

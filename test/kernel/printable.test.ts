@@ -3,7 +3,7 @@ import { printable } from '../../lambdas/kernel/one-line.ts';
 import { refusalOf } from '../../lambdas/orders/parties/shop-call.ts';
 import { sanitizedFailure } from '../../lambdas/processors/answers.ts';
 
-/** Terminal escape sequences, line terminators, and characters that change the direction of text. */
+/** Terminal escape sequences, line terminators, direction marks, and other invisible or invalid characters. */
 const FORGING = '\u001b[2J\r\n\u0085\u009b\u2028\u2029\u202e\u2066\u200f\u00ad\ue000\ufffd\ud800';
 
 describe('a text from a processor, a vendor or a receiver', () => {

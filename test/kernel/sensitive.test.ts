@@ -102,8 +102,8 @@ function withCheckDigit(digits: string): string {
 }
 
 /**
- * Returns whether the finder ignores such a number because it is obsolete or outside the ranges that the network
- * publishes.
+ * Returns whether the finder ignores numbers of a network with this prefix and length, because they are obsolete or
+ * outside the ranges that the network publishes.
  */
 function isLeftOut(network: string, prefix: string, length: number): boolean {
   return (

@@ -27,7 +27,7 @@ describe('the numbers of shards', () => {
     expect(shardsFor({ payments: MAX_TENANT_PAYMENTS, tenantPayments: MAX_TENANT_PAYMENTS }).listParts).toBe(4);
   });
 
-  test('apply to rows from the start date of their setting; reads include the shards of all settings up to that time', () => {
+  test('apply to new rows from the start date of their setting; a read includes the shards of all settings before the end of its time range', () => {
     const [first, second] = [
       { payments: 4_000, tenantPayments: 2_000 },
       { payments: 2_000, tenantPayments: 2_000 },
@@ -57,7 +57,7 @@ describe('the shard of an id', () => {
     }
   });
 
-  test('is evenly distributed over any number of shards', () => {
+  test('is evenly distributed over 38 shards, although 38 is not a power of two', () => {
     const counts = new Map<number, number>();
     for (const third of BASE32_ALPHABET)
       for (const second of BASE32_ALPHABET)

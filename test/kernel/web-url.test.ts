@@ -27,7 +27,7 @@ const MISREAD = [
   '//evil.co.uk',
 ];
 
-describe('a URL whose parsed form differs from its appearance', () => {
+describe('a text that is no URL, or whose parsed form differs from its appearance', () => {
   test.each(MISREAD)('is rejected: %s', (text) => {
     expect(webUrl(text)).toBeUndefined();
   });
@@ -44,7 +44,7 @@ describe('a URL whose parsed form differs from its appearance', () => {
     }
   });
 
-  test.each(MISREAD)('is refused in every setting: %s', (url) => {
+  test.each(MISREAD)('is refused by every check of a configured URL: %s', (url) => {
     expect(checkUrl(url, { allowLoopback: false }).kind).toBe('refused');
     expect(readUrl(url)).toBeUndefined();
     expect([baseUrl.safeParse(url).success, queueUrl.safeParse(url).success]).toEqual([false, false]);

@@ -405,7 +405,7 @@ describe('the functions of a deployment', () => {
       { dsqlWitnessRegion: 'us-west-2', dsqlLinkedClusterArn: LINKED },
       { WitnessRegion: 'us-west-2', Clusters: [LINKED] },
     ],
-  ])('configure the regions of their cluster as the settings say: %j', (settings, MultiRegionProperties) => {
+  ])('have an Aurora DSQL cluster in the regions of the settings: %j', (settings, MultiRegionProperties) => {
     const cluster = new DsqlCluster(new Stack(testApp()), 'Cluster', { retain: true, settings });
     Template.fromStack(Stack.of(cluster)).hasResourceProperties('AWS::DSQL::Cluster', { MultiRegionProperties });
   });

@@ -5,7 +5,7 @@ import { statementsByOwner } from './templates.ts';
 const template = carryingTemplate();
 const statements = statementsByOwner(template);
 
-/** Returns the DynamoDB actions that a function may perform, each with the row prefixes to which it is limited. */
+/** Returns a function's DynamoDB permissions: actions, row prefixes, and the enclosing operation that they require. */
 const allowed = (owner: string) =>
   (statements.get(owner) ?? [])
     .filter(({ Effect }) => Effect === 'Allow')

@@ -43,7 +43,7 @@ describe('the setting dataKeyArn', () => {
     ]);
   });
 
-  test('has a key policy in docs/operate/data-key.md that allows each service to use the key', () => {
+  test('needs the key policy in docs/operate/data-key.md, which allows each service to use the key', () => {
     const [, policy = ''] = /```json\n(\[[^`]+\])\n```/.exec(readFileSync('docs/operate/data-key.md', 'utf8')) ?? [];
     const services = ['dynamodb', 'sqs', 's3', 'dsql'].map((name) => `${name}.<region>.amazonaws.com`);
     expect(JSON.parse(policy)).toMatchObject([

@@ -105,7 +105,7 @@ describe('payment requests by event', () => {
     ]);
   });
 
-  test('are the only events that another account may put on the bus, with its own source only', () => {
+  test('are the only events that another account may put on the bus, and only with the source that the setting maps to it', () => {
     service.resourceCountIs('AWS::Events::EventBusPolicy', 1);
     service.hasResourceProperties('AWS::Events::EventBusPolicy', {
       Statement: Match.objectLike({

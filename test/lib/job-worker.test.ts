@@ -24,7 +24,7 @@ const { queue } = new JobWorker(stack, 'PaymentJobs', { worker });
 const template = Template.fromStack(stack);
 
 describe('a job worker', () => {
-  test('receives one message per invocation, and is invoked several times concurrently', () => {
+  test('receives one message per invocation, in at most ten concurrent invocations', () => {
     template.allResourcesProperties('AWS::Lambda::EventSourceMapping', {
       BatchSize: 1,
       FunctionResponseTypes: ['ReportBatchItemFailures'],
@@ -65,7 +65,7 @@ describe('a job worker', () => {
     ]);
   });
 
-  test('has a dead-letter queue with an alarm, which keeps messages for two weeks and whose URL the function gets', () => {
+  test('has a dead-letter queue that keeps messages for two weeks and has an alarm, and its function gets the URL of that queue', () => {
     template.hasResourceProperties('AWS::SQS::Queue', { MessageRetentionPeriod: 1_209_600 });
     template.hasResourceProperties('AWS::Lambda::Function', {
       Environment: {

@@ -30,7 +30,7 @@ const applyRules = inTurn(applyRulePacks, {
 });
 
 /**
- * Synthesizes a stack that contains only the jobs.
+ * Synthesizes a stack with the jobs and the constructs that they require.
  * @throws if a rule reports a finding
  */
 function synthesized(): Template {

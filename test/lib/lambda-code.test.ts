@@ -146,7 +146,7 @@ describe('the bundles', () => {
     }
   });
 
-  turn(2)('contain the PostgreSQL driver only with the setting, and load it after the start', () => {
+  turn(2)('contain the PostgreSQL driver only if PostgreSQL is the authority, and load it after the start', () => {
     const texts = (folder: string, files = readdirSync(folder)) =>
       files.filter((file) => file.endsWith('.mjs')).map((file) => readFileSync(join(folder, file), 'utf8'));
     const hasDriver = (text: string) => text.includes('SCRAM-SERVER-FINAL-MESSAGE');

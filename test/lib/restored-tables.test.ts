@@ -48,7 +48,7 @@ describe('adopted tables from a restore', () => {
     }
   });
 
-  test('change a resource of the data stack; otherwise, CloudFormation would skip the deployment and not update the outputs', () => {
+  test('add resources to the data stack; otherwise, CloudFormation would skip the deployment and not update the outputs', () => {
     expect(Object.keys(data.findResources('AWS::CloudFormation::WaitConditionHandle'))).toHaveLength(4);
   });
 

@@ -216,7 +216,7 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
   });
 });
 
-/** Functions that only read the Ledger, or do not access it. */
+/** Functions that append no transitions to the Ledger. */
 const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   [
     'Reads',

@@ -55,7 +55,7 @@ describe('settings', () => {
     });
   });
 
-  test('of cdk.json are not in the context of tests and generated documents', () => {
+  test('in cdk.json do not affect tests and generated documents, which use only the feature flags of that file', () => {
     const flag = '@aws-cdk/core:newStyleStackSynthesis';
     expect(flagsOf({ 'payonce:testProcessorUrl': 'https://x.example', [flag]: true })).toEqual({ [flag]: true });
     expect(flagsOf()).toMatchObject({ [flag]: true });
@@ -104,7 +104,7 @@ describe('settings', () => {
       expect(() => settingsOf(context)).toThrow(/rocessorUrl is .* must be an https address/);
   });
 
-  test('accept a query in the URL of a page, because no path is appended to it', () => {
+  test('accept a query in the URL of the return page, because Payonce appends no path to it', () => {
     const returnUrl = 'https://shop.example/paid?from=payonce';
     const context = { 'payonce:stripeAccount': 'acct_1', 'payonce:stripeReturnUrl': returnUrl };
     expect(settingsOf(context).processors.at(-1)).toMatchObject({ mode: 'live', settings: { returnUrl } });

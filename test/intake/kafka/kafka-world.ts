@@ -13,8 +13,8 @@ import { runningProcesses, signalProcess } from '../../../local/processes.ts';
 import { until } from '../../support/until.ts';
 
 /**
- * Returns the name of the first program that a Kafka broker needs and that is not installed; undefined if all are
- * installed.
+ * Returns the name of the first program that the tests with Kafka need and that is missing or too old; undefined if
+ * there is none.
  */
 export function missingForKafka(): string | undefined {
   const versions: Readonly<Record<string, readonly string[]>> = {
@@ -34,7 +34,7 @@ export function missingForKafka(): string | undefined {
 
 const TOPIC = 'payments';
 const POLLER = join(import.meta.dirname, 'Poller.java');
-/** Maximum attempts to start the broker. Another program may have taken its port. */
+/** Maximum number of attempts to start the broker. An attempt fails if another program has taken one of its ports. */
 const MAX_STARTS = 5;
 
 /**
