@@ -6,7 +6,7 @@ const CONSUMER = { IDEMPOTENCY_TABLE: 'Idempotency', PARKING_QUEUE_URL: QUEUE };
 const PUBLISHER = { LEDGER_TABLE: 'Ledger', REGISTRY_TABLE: 'Registry', EVENT_BUS: 'bus' };
 
 describe('the settings of a consumer', () => {
-  test('name exactly the tables to which the consumer writes', () => {
+  test('contain only those tables that the environment names', () => {
     expect(readConsumerConfig({ ...CONSUMER, VIEWS_TABLE: 'Views' })).toEqual({
       tables: { idempotency: 'Idempotency', views: 'Views' },
       parkingQueueUrl: QUEUE,

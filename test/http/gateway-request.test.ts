@@ -67,15 +67,20 @@ describe('the root URL of the API', () => {
     ['/v1/payments/pay_a/capture', 'v1/payments/pay_a/capture'],
     ['/v1', 'v1'],
     ['/', ''],
-  ])('is derived from a request to %s, with a stage, without one, and with the base path of a custom domain', (path, proxy) => {
-    const rootFrom = (event: Partial<GatewayEvent>, address: string) =>
-      new URL(read({ resource: '/{proxy+}', pathParameters: { proxy }, ...event }).root, address).href;
+  ])(
+    'is derived from a request to %s, with a stage, without one, and with the base path of a custom domain',
+    (path, proxy) => {
+      const rootFrom = (event: Partial<GatewayEvent>, address: string) =>
+        new URL(read({ resource: '/{proxy+}', pathParameters: { proxy }, ...event }).root, address).href;
 
-    // The path in the event does not contain the stage, but contains the base path of a custom domain.
-    expect(rootFrom({ path }, `https://a.execute-api.example/live${path}`)).toBe('https://a.execute-api.example/live/');
-    expect(rootFrom({ path }, `https://pay.example${path}`)).toBe('https://pay.example/');
-    expect(rootFrom({ path: `/base${path}` }, `https://pay.example/base${path}`)).toBe('https://pay.example/base/');
-  });
+      // The path in the event does not contain the stage, but contains the base path of a custom domain.
+      expect(rootFrom({ path }, `https://a.execute-api.example/live${path}`)).toBe(
+        'https://a.execute-api.example/live/',
+      );
+      expect(rootFrom({ path }, `https://pay.example${path}`)).toBe('https://pay.example/');
+      expect(rootFrom({ path: `/base${path}` }, `https://pay.example/base${path}`)).toBe('https://pay.example/base/');
+    },
+  );
 });
 
 describe('the path', () => {

@@ -54,7 +54,7 @@ describe.each(sliceOf(LISTS, 5))('a page of $path', (list) => {
     expect([...tried].sort()).toEqual(Object.keys(filters).sort());
   });
 
-  test('costs about as many calls if the list is longer and, unless it matches READS_ALL, reads about as many items', async () => {
+  test('costs about as many calls if the list is longer and, unless its path matches READS_ALL, reads about as many items', async () => {
     const page = limit === undefined ? {} : { limit: '10' };
     for (const at of world.pathsOf(path).keys()) {
       const costs = await Promise.all(
@@ -69,7 +69,7 @@ describe.each(sliceOf(LISTS, 5))('a page of $path', (list) => {
   });
 
   if (limit === undefined) return;
-  test('of the maximum size costs at most four calls for each object in addition to 60 calls', async () => {
+  test('costs at most 60 calls, plus four calls for each object, if it has the maximum size', async () => {
     const largest = ['1000', '100', '25'].find((size) => limit.safeParse(size).success) ?? '1';
     let mostShown = 0;
     for (const real of world.pathsOf(path)) {

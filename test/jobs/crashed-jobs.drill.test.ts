@@ -89,7 +89,7 @@ async function eventsOf(payment: unknown): Promise<readonly unknown[]> {
   return events.filter(({ data }) => data.object.id === payment);
 }
 
-test('jobs finish open claims and publish lost events, even if their own workers crash', async () => {
+test('jobs finish an open claim, publish a lost event, and find a charge that Payonce did not request, even after a worker crash', async () => {
   const compared = await killedComparison();
   const abandoned = await abandonedPayment();
   await switchRelay('Disabled');

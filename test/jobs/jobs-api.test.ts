@@ -242,7 +242,7 @@ describe('an unknown job', () => {
 });
 
 describe('the list of jobs', () => {
-  test('contains every job with its next scheduled time', async () => {
+  test('contains every job, with the next scheduled time if the job has a cron schedule', async () => {
     harness = new Api({ own: jobsOf('dynamodb') });
     harness.world.clock.advance(10 * 60_000);
     const jobs = dataOf(await harness.get('/v1/admin/jobs'));

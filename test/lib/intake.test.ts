@@ -225,7 +225,7 @@ test('one statement lists all topics of a cluster, and the bus policies of other
 });
 
 describe('the setting natsBridge', () => {
-  test('creates a queue that receives all events, and a policy that limits the bridge to its own queues', async () => {
+  test('creates a queue that receives all events, and a policy that allows the bridge only to receive, park and send messages', async () => {
     const [policy] = policiesForPrograms(service);
     expect(policy?.Properties.PolicyDocument.Statement).toEqual([
       expect.objectContaining({ Sid: 'TakeEvents', Action: ['sqs:DeleteMessage', 'sqs:ReceiveMessage'] }),

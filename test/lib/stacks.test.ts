@@ -98,7 +98,7 @@ describe('the tables', () => {
     expect(warmed.filter(({ WarmThroughput }) => WarmThroughput?.WriteUnitsPerSecond !== 8000)).toEqual([]);
   });
 
-  test('may be deleted when the setting allows it', () => {
+  test('are deleted with their stack if the setting retainData is false', () => {
     present(thrownAway.data).allResources('AWS::DynamoDB::Table', {
       DeletionPolicy: 'Delete',
       Properties: Match.objectLike({ DeletionProtectionEnabled: false }),

@@ -17,7 +17,7 @@ describe('a deployment that calls Stripe', () => {
   });
 
   test.each(['Payments', 'Callbacks', 'JobsPayments', 'JobsUpkeep'])(
-    'passes %s the Stripe account name and the routes for new payments',
+    'passes %s the id of the Stripe account and the routes for new payments',
     (name) => {
       const functions = present(service).findResources('AWS::Lambda::Function');
       const [, found] = Object.entries(functions).find(([id]) => id.startsWith(`${name}Function`)) ?? [];

@@ -103,7 +103,7 @@ export function statementsByOwner(template: Template): ReadonlyMap<string, reado
   return found;
 }
 
-/** Maps each path of an API to the construct of the function that serves it. */
+/** Maps each path of an API, after its method unless it serves all methods, to the construct of its function. */
 export function routesOf(template: Template): Readonly<Record<string, string>> {
   const resources = template.findResources('AWS::ApiGateway::Resource') as Record<
     string,

@@ -155,8 +155,8 @@ describe('alarms', () => {
 });
 
 /**
- * Faults, each with its alarm's metric and the literal dimensions of the metric. Dimensions that refer to other
- * resources are omitted.
+ * Faults, each with its alarm's metric and the literal dimensions of the metric. The dimension `vendor`, and dimensions
+ * that refer to other resources, are omitted.
  */
 const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Readonly<Record<string, string>>])[] = [
   ['money arrives too late or twice, in any function', 'late_success', { service: 'alarms' }],
@@ -190,7 +190,7 @@ const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Rea
   ['a dead-letter queue is not empty', 'ApproximateNumberOfMessagesVisible', {}],
   ['messages wait in a queue for too long', 'ApproximateAgeOfOldestMessage', {}],
   [
-    'messages are received repeatedly, during an outage or because one crashes its process',
+    'messages wait for half an hour, during an outage or because a message crashes its process',
     'messages_wait',
     { service: 'alarms' },
   ],

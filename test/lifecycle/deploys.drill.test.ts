@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'under-way';
 const PAYERS = 3;
-/** Settings that the second deploy changes. They affect functions, the API's stage, alarms, logs and routes. */
+/** Settings that only the last two deploys have. They affect functions, the API's stage, alarms, logs and routes. */
 const CHANGED = {
   'payonce:memoryMb': '640',
   'payonce:tenantRate': '90',
@@ -75,7 +75,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Copies the app and applies the code changes to the copy. */
+/** Copies the app, and applies `NEXT_CODE` and the given code changes to the copy. @returns the command of the copy */
 function nextApp(name: string, changes: typeof NEXT_CODE = []): Pick<CdkApp, 'command'> {
   const copy = join(directory, name);
   for (const source of SOURCES) cpSync(join(PROJECT, source), join(copy, source), { recursive: true });
@@ -141,7 +141,7 @@ class Payers {
     return result;
   }
 
-  /** Returns the code versions that accepted payments, starting at payment number `from`. */
+  /** Returns the code versions (undefined: the first one) that accepted the payments from number `from` on. */
   versions(from = 0): ReadonlySet<unknown> {
     return new Set([...this.paid.values()].slice(from).map(({ json }) => json['made_by']));
   }

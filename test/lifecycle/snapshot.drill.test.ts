@@ -16,7 +16,7 @@ const key = deployKey() ?? '';
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Starts a separate local AWS, uses it, and stops it. @returns the steps of its start */
+/** Starts a separate local AWS, uses it, and stops it. @returns the steps of its snapshot and its deployment */
 async function started(name: string, use: (aws: LocalAws) => Promise<void>): Promise<readonly string[]> {
   const steps: string[] = [];
   const { aws, emulator } = await startLocalAws({

@@ -117,7 +117,7 @@ describe('after the clock was advanced, other systems accept', () => {
   });
 });
 
-describe('after the clock was advanced, Payonce returns money of a canceled payment once', () => {
+describe('after the clock was advanced, Payonce returns the money of a canceled payment exactly once:', () => {
   const hold = { status: 'authorized' } as const;
   const charge = { status: 'succeeded', amount_captured: 1000 } as const;
 

@@ -75,7 +75,7 @@ describe('the deployment fingerprint', () => {
   });
 
   test.each([...INPUTS.filter((path) => path !== 'node_modules/.package-lock.json'), ...PACKAGE_FILES])(
-    'changes if %s is removed or added',
+    'changes if %s is removed, and again if a new file is added next to it',
     (path) => {
       const before = deployKey(project);
       rmSync(join(project, path));

@@ -48,17 +48,25 @@ describe('the local AWS', () => {
     ['a save without a key', { method: 'POST', path: '/_payonce/save' }, /access key id/],
     ['a call of an unknown API without a key', { path: '/restapis/a1/live/_user_request_/' }, /access key id/],
     ['a preflight', { method: 'OPTIONS', headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
-    ['a foreign origin', { headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
-    ['a hidden origin', { headers: { ...KEY, origin: 'null' } }, /the header Origin/],
-    ['another port of this machine', { headers: { ...KEY, origin: 'http://127.0.0.1:1' } }, /the header Origin/],
+    ['a request from a foreign origin', { headers: { ...KEY, origin: 'https://evil.example' } }, /the header Origin/],
+    ['a request with the origin null', { headers: { ...KEY, origin: 'null' } }, /the header Origin/],
+    [
+      'a request from another port of this machine',
+      { headers: { ...KEY, origin: 'http://127.0.0.1:1' } },
+      /the header Origin/,
+    ],
     [
       'a request that a browser marks as cross-site',
       { headers: { ...KEY, 'sec-fetch-site': 'cross-site' } },
       /the header Sec-Fetch-Site/,
     ],
-    ['a cross-origin mark', { headers: { ...KEY, 'sec-fetch-site': 'same-site' } }, /the header Sec-Fetch-Site/],
     [
-      'a link to a service',
+      'a request that a browser marks as same-site',
+      { headers: { ...KEY, 'sec-fetch-site': 'same-site' } },
+      /the header Sec-Fetch-Site/,
+    ],
+    [
+      'a navigation from another site to a service',
       {
         headers: { ...KEY, 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate', 'sec-fetch-dest': 'document' },
       },
@@ -69,7 +77,11 @@ describe('the local AWS', () => {
       { headers: { ...KEY, host: 'evil.example' } },
       /the header Host/,
     ],
-    ['a name under localhost', { headers: { ...KEY, host: `bucket.localhost:${port}` } }, /the header Host/],
+    [
+      'a request to a name under localhost',
+      { headers: { ...KEY, host: `bucket.localhost:${port}` } },
+      /the header Host/,
+    ],
     [
       'a host with user information in front',
       { headers: { ...KEY, host: `127.0.0.1:${port}@evil.example` } },

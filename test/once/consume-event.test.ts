@@ -201,7 +201,7 @@ describe('an effect in Payonce’s own tables', () => {
     let asked = 0;
     const handle = inOwnTables<PaymentEvent>(async () => {
       asked += 1;
-      // On the first attempt, the rows are read before the rival's write.
+      // The first attempt uses an outdated sequence number, as if it had read the row before the write above.
       return [head(asked === 1 ? 5 : 6)];
     });
     expect(await harness.consume({ handler: 'after', handle })).toEqual({ kind: 'done' });

@@ -31,7 +31,7 @@ export type Consume = (actor: Actor, event: PaymentEvent, world: ConsumerWorld) 
 /** Visibility timeout of a message that is not acknowledged, in milliseconds. It is longer than a lease. */
 const VISIBILITY_MS = 180_000;
 
-/** Simulates consumers, their records, and an external system that counts its calls. */
+/** Simulates consumers, their records, and an external system that remembers its effects by idempotency key. */
 export class ConsumerWorld extends World {
   /**
    * Effects in the external system, keyed by idempotency key. A call with a key that is already known has no second

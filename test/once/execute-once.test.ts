@@ -186,7 +186,7 @@ test('a claim lists its five most recent earlier owners', () => {
 });
 
 describe('a claim whose record is lost', () => {
-  test('stores the result if the record is lost during the call, unless it is a refusal: a rival may have sent the call', async () => {
+  test('stores the result of its call if the record is lost during the call, but stores no refusal, because a rival may have sent the call', async () => {
     const commits: string[] = [];
     const refused = (isRefusal: boolean) =>
       world.run({

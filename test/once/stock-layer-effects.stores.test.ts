@@ -113,7 +113,7 @@ describe('an owner that resumes after its lease expired and a rival finished', (
 });
 
 describe('a declined payment that is retried with its key', () => {
-  test('becomes an approval with the stock Powertools layer, which deletes the record of the failure', async () => {
+  test('is approved with the stock Powertools layer, which deletes the record of the failure', async () => {
     const world = stockWorld(tables, new FaultPlan());
     await world.processor.inside.failNext(1, 'tok_declined');
     expect(answerOf(await world.attempt('first', request)).status).toBe(402);
@@ -121,7 +121,7 @@ describe('a declined payment that is retried with its key', () => {
     expect(await world.violations(request)).toContain('I3: 2 different responses');
   });
 
-  test('stays declined in Payonce, with the same bytes, and is not sent to the processor again', async () => {
+  test('gets the same response in Payonce, and is not sent to the processor again', async () => {
     const world = engineWorld(tables, new FaultPlan());
     await world.processor.inside.failNext(1, 'tok_declined');
     const declined = answerOf(await world.attempt('first', request));

@@ -81,7 +81,7 @@ describe('the payments API with a key from a header', () => {
       event: { body: JSON.stringify({ amount: 1000, currency: 'EUR', source: 'tok_ok' }) },
     });
 
-  test('runs once, regardless of the letter case of the header name', async () => {
+  test('charges once, regardless of the letter case of the header name', async () => {
     const harness = onDynamoDb();
     const first = await pay(harness, { 'Idempotency-Key': 'k-1' });
     const replies = [
@@ -92,7 +92,7 @@ describe('the payments API with a key from a header', () => {
     expect(harness.processor.charges(String(first.body['id']))).toHaveLength(1);
   });
 
-  test('refuses a request without a key or with an empty key, and runs nothing', async () => {
+  test('refuses a request without a key or with an empty key', async () => {
     const harness = onDynamoDb();
     const replies = await Promise.all(
       [{}, { 'idempotency-key': '' }, { 'idempotency-key': ' ' }, { 'idempotency-key': '""' }].map((headers) =>

@@ -42,7 +42,7 @@ afterAll(() => {
 
 beforeEach(() => {
   datagrams.splice(0);
-  // The previous test may have failed before it restored this variable.
+  // The previous test may have changed these variables.
   process.env[DAEMON] = `127.0.0.1:${daemon.address().port}`;
   process.env[TRACE] = `Root=${ROOT};Parent=${SEGMENT};Sampled=1;Lineage=1:2`;
 });

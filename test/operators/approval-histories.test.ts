@@ -137,7 +137,7 @@ async function runHistory(
 
 describe('a request that waits for a second person', () => {
   test.each([approve, reject])(
-    'takes effect at most once despite any single fault at any call of the verdict %p',
+    'takes effect at most once despite any single fault at any call, with the verdict %p',
     async (verdict) => {
       const { histories, findings } = await surveyFaults((faults) => runHistory(faults, verdict), {
         faults: 1,

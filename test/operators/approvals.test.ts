@@ -312,7 +312,7 @@ describe('the approval limit', () => {
   });
 });
 
-test('the row of an approval refuses a second verdict even if the record of the first verdict is lost', async () => {
+test('the row of an approval refuses a second verdict even if the verdict is recorded under a different operation id', async () => {
   const approval = await api.store.readApproval(idOf(await ask()));
   invariant(approval !== undefined, 'the approval does not exist');
   const outcomes = [];

@@ -158,7 +158,7 @@ test('the list of work contains an unmatched callback that follows thousands of 
   expect(dataOf(list).map(({ part }) => part)).toEqual(['ch_own']);
 });
 
-test('the list of jobs contains all jobs, and marks a job whose runs cannot be read', async () => {
+test('the list of jobs marks a job whose runs cannot be read, and marks no other job', async () => {
   const behind = new Api();
   const { jobRuns } = behind.store;
   const runs = Object.create(jobRuns) as typeof jobRuns;
