@@ -93,7 +93,7 @@ describe('a receipt', () => {
     },
   );
 
-  test('is sent when its event is redelivered, if the mailer first threw a terminal error (which could not be stored as a dead letter)', async () => {
+  test('is sent when its event is redelivered after the mailer threw a terminal error, which it could not store as a dead letter', async () => {
     const harness = new ReceiptHarness();
     const send = async () => {
       throw new TerminalError('postmark_unauthorized', 'Who are you?');

@@ -31,7 +31,10 @@ const EMAIL = 'ada@example.com';
 const REFERENCE = 'order-4711';
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const TENANT = { tenant: 'ten_desk', mode: 'test' } as const;
-/** Number of payments, and of orders, made through the API; `multiply` copies their rows. Enough for each partition. */
+/**
+ * Number of payments, and of orders, that are made through the API. It is enough for one object in each partition of a
+ * list. `multiply` copies their rows.
+ */
 const REAL = 8;
 const DAY_SECONDS = 86_400;
 /** Number of annotations of the disputed payment. With them, its transitions exceed one page. */

@@ -63,7 +63,7 @@ describe('the time until which the copies are complete', () => {
     expect(await readCarriedUntil(marks)).toMatchObject({ untilMs: NOW + 2 * MINUTE_MS });
   });
 
-  test('is settled for rows that were copied twice only half an hour after the second copy', async () => {
+  test('is settled half an hour after the second copy at the earliest, for rows that were copied twice', async () => {
     await moveCarriedUntil(marks, [NOW], NOW);
     await moveCarriedUntil(marks, [NOW - HOUR_MS], NOW + 5 * MINUTE_MS);
     const copiedMs = NOW + 25 * MINUTE_MS;
