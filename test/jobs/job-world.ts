@@ -35,7 +35,7 @@ export interface JobWorldOptions {
    * @default `skews`
    */
   readonly lastSkews?: readonly number[];
-  /** Delivers the last due message first. @default false */
+  /** Whether the last due message is delivered first. @default false */
   readonly reordered?: boolean;
   /** Number of messages that are delivered twice, counted from the first sent message. @default 0 */
   readonly doubled?: number;

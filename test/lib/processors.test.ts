@@ -83,7 +83,7 @@ describe('a processor that a deployment selects from the registry', () => {
   });
 
   test.each(['Payments', 'Callbacks', 'Orders', 'JobsPayments', 'JobsUpkeep'])(
-    'gives %s the processor’s settings, the name of the secret with its key, and permission to read this secret',
+    'has its settings and the id of its key secret in the environment of %s, which may read this secret',
     (owner) => {
       expect(variablesOf(owner)).toMatchObject({
         TILLHOUSE_URL: 'https://tillhouse.example',

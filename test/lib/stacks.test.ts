@@ -301,7 +301,7 @@ describe('the API', () => {
     });
   });
 
-  test('gives the configured identity provider to the console', () => {
+  test('passes the configured identity provider to the function that serves the console', () => {
     const CONSOLE_SIGN_IN = '{"issuer":"https://id.example","audience":"payonce","clientId":"console"}';
     present(configured.service).hasResourceProperties('AWS::Lambda::Function', {
       Environment: { Variables: Match.objectLike({ CONSOLE_SIGN_IN }) },

@@ -114,7 +114,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       },
     );
 
-    test('treat a missing row as older than any row, and as equal to no value', async () => {
+    test('are written to a missing row if the existing row must be older, but not if it must have a certain value', async () => {
       const first = put(1, { when: { kind: 'older', attribute: 'n', than: 1 } });
       expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
       const away: ConsumerWrite = {
@@ -131,13 +131,16 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       ['older', 6, 'a', true],
       ['of the same age', 5, 'a', false],
       ['of another owner', 6, 'b', false],
-    ])('compare both the number and the owner of the existing row, which is %s', async (_what, than, value, holds) => {
-      const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
-      const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
-      expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
-      const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
-      expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
-    });
+    ])(
+      'are written only if the existing row has a smaller number and the same owner; the row is %s',
+      async (_what, than, value, holds) => {
+        const when = { kind: 'older', attribute: 'n', than, of: { attribute: 'thing', value } } as const;
+        const first: ConsumerWrite = { kind: 'put', row: home, attributes: { n: 5, thing: 'a' }, when };
+        expect(await records.recordOnce(record(), [first])).toEqual({ kind: 'recorded' });
+        const outcome = await records.recordOnce(record({ operationId: other() }), [put(9, { when })]);
+        expect(outcome).toEqual(holds ? { kind: 'recorded' } : { kind: 'refused', writes: [0] });
+      },
+    );
 
     test('can delete a row', async () => {
       await records.recordOnce(record(), [put(5)]);
@@ -155,7 +158,7 @@ export function describeConsumerRecords(name: string, make: () => Promise<Consum
       expect(claims.filter(({ kind }) => kind === 'claimed')).toHaveLength(1);
     });
 
-    test('return the existing claim to a rival whose claim is refused', async () => {
+    test('are not claimed by a rival, which gets the existing claim', async () => {
       await records.claim(pending());
       expect(await records.claim(pending({ owner: BERT }))).toEqual({ kind: 'refused', found: pending() });
     });

@@ -86,7 +86,7 @@ export const outsideEffect: Consume = (actor, event, world) => {
   return consumeEvent(world.consumeTools(actor), consumer, event);
 };
 
-/** Faulty variant that checks, acts and records in three separate calls. */
+/** Faulty variant of `tableEffect`: it checks for an earlier effect, acts, and records in three separate calls. */
 export const naiveInTables: Consume = async (actor, event, world) => {
   const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
@@ -97,7 +97,7 @@ export const naiveInTables: Consume = async (actor, event, world) => {
   return { kind: 'done' };
 };
 
-/** A faulty variant: each call to the external system has a new key. */
+/** Faulty variant of `outsideEffect`: three separate calls as above, and a new key for each call to the external system. */
 export const naiveOutside: Consume = async (actor, event, world) => {
   const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
