@@ -50,8 +50,8 @@ const postWith =
     });
 
 /**
- * Creates a tenant with a payment, a refund, an order and a webhook endpoint. @returns the data that the attacker knows,
- * the tenant's secrets, and a function that reads `READS` as the tenant
+ * Creates a tenant with a payment, a refund, an order and a webhook endpoint.
+ * @returns the data that the attacker knows, the tenant's secrets, and a function that reads `READS` as the tenant
  */
 async function victim(): Promise<{ readonly seen: Victim; readonly read: () => Promise<readonly string[]> }> {
   const { tenantId, api } = await tenantNamed('Victim');

@@ -1,6 +1,6 @@
 /**
- * Tests the guarantee "strict requests". Sends requests that no honest client sends: any route except the callback route,
- * with arbitrary body, headers, query and path.
+ * Tests the guarantee "strict requests". Sends requests that no honest client sends: any route except the callback
+ * route, with arbitrary body, headers, query and path.
  */
 import { describe, expect, test } from '@jest/globals';
 import { operations } from '../api-docs/described-api.ts';

@@ -45,7 +45,8 @@ test.each(sliceOf(BACKTRACKING, 3))(
 
 /**
  * Returns a text of this length on which the pattern takes more than ten times the CPU time of plain text, and more
- * than `FLOOR_MS` allows for this length; undefined if none is found. If the search is exponential, the text is shorter.
+ * than `FLOOR_MS` allows for this length; undefined if none is found. If the search is exponential, the text is
+ * shorter.
  */
 function slowText(given: RegExp, length: number): string | undefined {
   const pattern = forAll(given);

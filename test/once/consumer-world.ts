@@ -97,7 +97,9 @@ export const naiveInTables: Consume = async (actor, event, world) => {
   return { kind: 'done' };
 };
 
-/** Faulty variant of `outsideEffect`: three separate calls as above, and a new key for each call to the external system. */
+/**
+ * Faulty variant of `outsideEffect`: three separate calls as above, and a new key for each call to the external system.
+ */
 export const naiveOutside: Consume = async (actor, event, world) => {
   const { records } = world.consumeTools(actor);
   const operationId = systemOperation(`naive:${event.event.id}`);
