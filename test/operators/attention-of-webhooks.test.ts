@@ -33,7 +33,7 @@ const setByOperator = (body: object) =>
     event: { body: JSON.stringify(body) },
   });
 
-test('a failing endpoint is listed until it accepts a webhook', async () => {
+test('a failing endpoint is listed as work for operators until it accepts a webhook', async () => {
   await api.create('works', { url: 'https://shop.co.uk/works' });
   expect(await listed()).toEqual([]);
   const sinceMs = api.clock.nowMs();
@@ -50,7 +50,7 @@ test('a failing endpoint is listed until it accepts a webhook', async () => {
 });
 
 test.each(['gone', 'failing'] as const)(
-  'an endpoint that was disabled as %s is listed until an operator decides to keep it disabled',
+  'an endpoint that Payonce disabled for the reason “%s” is listed until an operator decides to keep it disabled',
   async (reason) => {
     const atMs = api.clock.nowMs();
     await become({ disabled: { atMs, reason }, failing: { sinceMs: atMs - 1_000 } });

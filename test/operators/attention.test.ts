@@ -188,7 +188,8 @@ test('a stuck refund is listed with its amount, and needs no decision after one 
   const acts = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
   expect(acts.map(({ action }) => action)).toEqual(['decision.made']);
 
-  // The newest transition contains no sums for other charges, so it does not show that the refund has ended.
+  // Here, the refund belongs to another charge than the payment's own. The sums in the newest transition cover only
+  // the own charge, so they do not show that the refund has ended.
   const readEnds = async (...of: Parameters<typeof api.store.readEnds>) => {
     const ends = await api.store.readEnds(...of);
     const { ofBucket } = ends ?? {};
@@ -231,7 +232,10 @@ test('if the entries of a kind were read only in part, the count of that kind sa
 describe('a page of the default size', () => {
   afterEach(() => setPeakRates());
 
-  /** Returns a deployment with stuck refunds. Each one needs the most calls, because other transitions follow it. */
+  /**
+   * Returns a deployment with stuck refunds. The page needs the maximum number of DynamoDB calls for each of them,
+   * because other transitions follow it.
+   */
   async function manyStuck() {
     const database = new CountedDynamoDb(new SimulatedClock());
     const api = new Api({}, new World({ store: new Stores(new SimulatedClock(), database) }));

@@ -214,7 +214,7 @@ describe('the activity log', () => {
   });
 });
 
-describe('requests with two idempotency keys', () => {
+describe('requests with different idempotency keys', () => {
   test('create one correction if both concurrently reverse the same set of postings', async () => {
     const outcomes = await Promise.all([run('a'), run('b')]);
 
@@ -233,7 +233,7 @@ describe('requests with two idempotency keys', () => {
     expect(await types()).toHaveLength(3);
   });
 
-  test('both succeed if each posts a set of postings, even if the sets are equal, and the chain remains unbroken', async () => {
+  test('both succeed if they post new postings, even equal ones, and the hash chain remains unbroken', async () => {
     const legs = [
       { account: 'corrections' as const, direction: 'debit' as const, amountMinor: 5 },
       { account: 'fees' as const, direction: 'credit' as const, amountMinor: 5 },
@@ -254,7 +254,7 @@ describe('requests with two idempotency keys', () => {
     expect(firstBrokenLink(systemDigest, transitions)).toBeUndefined();
   });
 
-  test('cause a retryable error for the one that loses eight times in a row, and it writes nothing', async () => {
+  test('cause a retryable error for a request that loses to others eight times in a row; it can be retried with its key', async () => {
     let rivals = 0;
     const change = { kind: 'post' as const, legs: [] };
     const crowded = storeWithRival(() => {

@@ -55,7 +55,7 @@ const decisionOn = (chain: readonly Transition[], id: string, change: Change): C
   decideCorrection(requestOf(id, change), chainOf(chain));
 
 describe('a correction', () => {
-  test('posts the complete set that it reverses, with debits and credits exchanged', () => {
+  test('that reverses a set of postings posts the complete set, with debits and credits exchanged', () => {
     const chain = corrected(taken(), 'cor_1', reverse(2));
 
     expect(newestOf(chain)).toMatchObject({
@@ -77,7 +77,7 @@ describe('a correction', () => {
     });
   });
 
-  test('posts new postings in the payment’s currency, and reverses nothing', () => {
+  test('with new postings posts them in the payment’s currency, and reverses no set', () => {
     const chain = corrected(taken(), 'cor_1', post(['corrections', 'debit', 10], ['fees', 'credit', 10]));
 
     expect(newestOf(chain).postings).toEqual([
@@ -140,7 +140,7 @@ describe('a correction', () => {
     expect(decisionOn(taken(), 'cor_1', change)).toEqual({ kind: 'unbalanced', byMinor });
   });
 
-  test('is never posted a second time if the chain contains it, even for a different request', () => {
+  test('is never posted a second time if the chain contains its id, even for a different request', () => {
     const once = corrected(taken(), 'cor_1', reverse(2));
 
     expect(decisionOn(once, 'cor_1', reverse(2))).toEqual({ kind: 'made_before' });

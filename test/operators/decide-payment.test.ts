@@ -18,7 +18,7 @@ let harness: World;
 const entropy = countingEntropy();
 const request = paymentRequest('decided', { source: 'tok_async' });
 
-/** Creates a payment whose captured amount differs from the requested amount. */
+/** Creates a payment that is in review, because its captured amount differs from the requested amount. */
 beforeEach(async () => {
   harness = new World();
   await harness.pay(request);
@@ -64,7 +64,7 @@ describe('an operator’s decision', () => {
     });
   });
 
-  test('is not repeated by a retry after the loss of its record: the chain contains the decision, and the key is expired', async () => {
+  test('is not repeated by a retry after its record has expired or was lost: the retry is refused because the key is expired', async () => {
     await decide('a');
     const before = await harness.chain(request);
     harness.clock.advance(34 * 24 * 60 * 60 * 1000);
@@ -74,7 +74,7 @@ describe('an operator’s decision', () => {
     expect(await harness.chain(request)).toEqual(before);
   });
 
-  test('must state the captured amount if the payment succeeded, and posts that amount instead of the requested amount', async () => {
+  test('must state the captured amount if its outcome is “succeeded”, and posts that amount instead of the requested amount', async () => {
     expect(await decide('a', { outcome: 'succeeded' })).toEqual({ kind: 'amount_unnamed' });
     expect(await decide('a', { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });
     const { newest } = await harness.chain(request);
@@ -148,7 +148,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
     return chain?.newest;
   };
 
-  test('is requested by the resolver after the send window, and is accepted once the change is a day old', async () => {
+  test('is requested by the resolver after the send window, but is accepted only when the change is a day old', async () => {
     const operationId = await undecided('refund');
     const processor = { ...harness.processor, abilities: BLIND, change: unanswered };
     const resolve = () => resolveInquiries({ ...harness.tools, processor });

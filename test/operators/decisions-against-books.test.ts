@@ -22,7 +22,7 @@ function decide(api: Api, { id }: ChangedPayment, body: object, key = 'd'): Prom
 const typesOf = async ({ ledger, id }: ChangedPayment) =>
   dataOf(await ledger.get(`/v1/payments/${id}/transitions`)).map(({ type }) => type);
 
-/** Expects the decision and its dry run to be refused in the same way, and nothing to be stored. */
+/** Expects the decision and its dry run to be refused in the same way, and the chain to stay unchanged. */
 async function isRefused(payment: ChangedPayment, body: object, refusal: object, api = payment.ledger): Promise<void> {
   const before = await typesOf(payment);
   for (const dry of [{ dry_run: true }, {}])
@@ -133,7 +133,7 @@ const REFUND: Change = ['refunds', { amount: 400 }, 'automatic'];
 const CAPTURE: Change = ['capture', { amount: 400 }, 'manual'];
 const CANCEL: Change = ['cancel', {}, 'manual'];
 
-/** Makes a change whose request was lost on its way to the processor, so the resolver cannot settle the change. */
+/** Requests a change that never reaches the processor, and advances the clock. The change stays undecided. */
 async function undecided([step, body, capture]: Change) {
   const payment = await ChangedPayment.of({ capture });
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
@@ -208,7 +208,7 @@ describe('a refund in the books without metadata', () => {
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
   const NOTHING_SHOWN = { code: 'amount_differs_from_processor', processor_amount: 0, processor_currency: 'EUR' };
 
-  /** Requests a refund of 400 whose request and look-ups are lost. @returns the refund's id */
+  /** Requests a refund of 400. The processor receives neither the request nor a look-up. @returns the refund's id */
   async function unanswered(payment: ChangedPayment, key: string): Promise<unknown> {
     const desk = payment.withProcessor({ change: silent, findChange: silent });
     const reply = await desk.change(`${payment.id}/refunds`, key, { amount: 400 });
@@ -277,7 +277,7 @@ describe('a decision about the pending refund of a stray charge', () => {
   const resolve = (api: Api, id: string, change: string, outcome = 'failed') =>
     api.write(`/v1/admin/payments/${id}/resolve`, 'd', { ...SAID, outcome, change });
 
-  test('marks the refund as failed, and Payonce then refunds the stray charge again', async () => {
+  test('with the outcome “failed” marks the refund as failed, and Payonce then refunds the stray charge again', async () => {
     const { api, id, stray, made, change } = await pendingReturn();
     const { world, processor } = api;
     await processor.inside.endRefund(made.id, 'failed');
@@ -294,7 +294,7 @@ describe('a decision about the pending refund of a stray charge', () => {
     [{ EUR: 5000, USD: 899 }, 202],
     [{ EUR: 0, USD: 900 }, 200],
   ])(
-    'is compared with the limit of its own currency: with %j, a decision about 9.00 USD gets a %d response',
+    'is compared with the limit of its own currency: with the limits %j, a decision about 9.00 USD gets a %d response',
     async (aboveMinor, status) => {
       const { api, id, change } = await pendingReturn('USD');
       const desk = api.with({ approvals: { aboveMinor, lifetimeMs: 72 * 3_600_000 } });

@@ -34,7 +34,7 @@ test('an unmatched callback is dismissed once per idempotency key, with one entr
   expect((await api.write(path(), 'k', { reason: 'refunded' })).status).toBe(422);
 });
 
-test('an unmatched callback names its processor and mode, and says whether another program caused it', async () => {
+test('the entry of an unmatched callback shows its processor and mode, and whether another program caused it', async () => {
   const foreign = await unmatchedCallback(api, 'foreign', true);
   const entries = dataOf(await api.get('/v1/admin/queues/unmatched_callbacks'));
   const shown = entries.map(({ callback, processor, mode, reason, needs_operator: needs }) => [
@@ -64,7 +64,7 @@ test.each([
   expect(await dismissals()).toEqual([]);
 });
 
-test('a dismissal with an unknown reason is refused with the name of the field', async () => {
+test('a dismissal with an unknown reason is refused; the error names the field `reason`', async () => {
   const refused = await api.write(path(), 'k', { reason: 'because' });
   expect(refused).toMatchObject({ status: 400, body: { param: 'reason' } });
 });

@@ -50,7 +50,7 @@ import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
 const TEXT = 'Ada Lovelace';
-/** Keyed hash of an e-mail address. */
+/** Stands for the keyed hash of an e-mail address. */
 const HASH = 'abcdefghabcdefghabcdefghabcdefgh';
 const ACTION: Fact = { kind: 'action_required', chargeId: 'ch_1', actionUrl: 'https://bank.example/approve' };
 const AUTHORIZED: Fact = { kind: 'authorized', chargeId: 'ch_1' };
@@ -99,7 +99,7 @@ function open() {
     );
   };
   const processed = new ProjectedEvents(views);
-  /** Publishes the outcomes of a payment with its current details, and projects the published events. */
+  /** Returns the events of a payment's outcomes with its current details, after projecting them into the Views. */
   const publish = async (paymentId: PaymentId): Promise<readonly PaymentEvent[]> => {
     const chain = await readChain(store, paymentId);
     invariant(chain !== undefined, 'the payment to publish does not exist');
@@ -242,7 +242,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('is not restored by the approval of a correction that read the reason before the erasure', async () => {
+  test('stays erased if the approval of a correction read the reason before the erasure and commits after it', async () => {
     const { tools, clock, store, everything } = world;
     const desk = { ...tools, effects: world.effects, approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 3_600_000 } };
     await createPayment(tools, paymentRequest('p'));
@@ -271,7 +271,7 @@ describe('a payment', () => {
     expect((await readChain(store, request.paymentId))?.newest.type).toBe('payment.completed');
   });
 
-  test('leaves nothing that could confirm a guess of its text, once it is erased and its responses have expired', async () => {
+  test('leaves no hash that could confirm a guess of its text after its erasure and the expiry of its idempotency records', async () => {
     const { tools, clock, database, everything } = world;
     await createPayment(tools, request);
     const reason = `Returned by ${TEXT}`;
@@ -430,7 +430,7 @@ describe('a payment', () => {
   });
 });
 
-test('an order is not erased before the response with its address is stored', async () => {
+test('an order is not erased before its response, which contains the e-mail address, is stored', async () => {
   const { orders, tools, erase, everything } = world;
   const request = orderRequest('unanswered', { email: 'ada.lovelace@example.com' });
   await createOrder(tools, request);
@@ -439,7 +439,7 @@ test('an order is not erased before the response with its address is stored', as
   expect(await everything()).toContain('ada.lovelace');
 });
 
-test('a settled order can be erased, which removes its addresses from all tables but keeps its complete chain', async () => {
+test('a settled order can be erased: its e-mail address and referrer are removed from all tables, and its chain remains', async () => {
   const { store, orders, tools, erase, everything } = world;
   const request = orderRequest('tea', { email: 'ada.lovelace@example.com', referrer: 'charles.babbage' });
   await createOrder(tools, request);

@@ -13,12 +13,12 @@ export interface ErasableWorld {
   readonly world: World;
   /** Erases the personal data of a payment. */
   erase(paymentId: PaymentId): Promise<void>;
-  /** Returns the text of all rows of a payment, after all waiting rows have been copied. */
+  /** Returns the text of all rows that can contain data of a payment, after all waiting rows have been copied. */
   everything(paymentId: PaymentId): Promise<string>;
 }
 
 const TEXT = 'Ada Lovelace';
-/** Keyed hash of an e-mail address. */
+/** Stands for the keyed hash of an e-mail address. */
 const HASH = 'abcdefghabcdefghabcdefghabcdefgh';
 const ERASED = { details_erased: true };
 

@@ -22,7 +22,7 @@ const BEFORE = 1_700_000_000;
 const SEGMENTS = 3;
 const MAX_STEPS = 100;
 
-/** Tests the contract of ExpiredRecords on every store. */
+/** Tests that a store meets the contract of ExpiredRecords. */
 export function describeExpiredRecords(name: string, make: () => Promise<Subject>): void {
   let subject: Subject;
   beforeEach(async () => {

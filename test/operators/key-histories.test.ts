@@ -28,7 +28,7 @@ class History {
   readonly clock = new SimulatedClock();
   readonly database = emptyTables(this.clock);
   readonly answers: { readonly request: string; readonly body: Readonly<Record<string, unknown>> }[] = [];
-  /** Whether the request's record is written together with the key. */
+  /** Whether the request's record is written together with the API key. */
   isRecorded = true;
   #tenant = '' as TenantId;
   #old = '';
@@ -44,7 +44,7 @@ class History {
   }
 
   /**
-   * Sends a request of an operator in a separate process.
+   * Handles a request of an operator in a separate simulated process, and stores its response.
    * @param key idempotency key of the request
    */
   request(process: string, kind: Kind, key: string): Promise<unknown> {
@@ -115,7 +115,7 @@ class History {
 
 type Rival = (history: History, kind: Kind) => Promise<unknown>;
 
-/** Runs a request with a rival, retries the request, and finally sends it once more without faults. */
+/** Runs a request, with a rival if one is given, retries it, and finally repeats it without faults. */
 async function runHistory(
   kind: Kind,
   faults: readonly PlannedFault[],

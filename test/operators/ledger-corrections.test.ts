@@ -81,7 +81,7 @@ describe('a correction over HTTP', () => {
     expect(await transitions()).toHaveLength(3);
   });
 
-  test('is posted in the payment’s currency if it has new postings', async () => {
+  test('is posted in the payment’s currency if it consists of new postings', async () => {
     const postings = [leg('corrections', 'debit', 30), leg('fees', 'credit', 10), leg('refunds', 'credit', 20)];
 
     const made = await harness.correct('c-1', { payment, postings });
@@ -225,7 +225,7 @@ describe('a correction over HTTP', () => {
     expect((await harness.correct(key, { payment, reverses: 2 })).body).toMatchObject({ status: 400, code });
   });
 
-  test('must be sent as JSON, without repeated fields and without a query', async () => {
+  test('must be sent as JSON, without repeated fields and without query parameters', async () => {
     const headers = { 'Content-Type': 'text/plain' };
 
     expect((await harness.correct('c-1', {}, { headers })).status).toBe(415);
@@ -255,7 +255,7 @@ describe('the correction example in docs/guides/books.md', () => {
   /** Matches a `curl` call with a JSON body, in the form that docs/guides/books.md uses. */
   const CURL = /^curl -X POST "\$API(\/v1\/admin\/corrections)" ((?:-H (?:"[^"]*"|'[^']*') ?)+)\\\n {2}-d '([^']+)'/gm;
 
-  test('creates a difference, shows its reversal in a dry run, and reverses it', async () => {
+  test('posts a correction, shows its reversal in a dry run, and reverses it', async () => {
     const page = readFileSync(new URL('../../docs/guides/books.md', import.meta.url), 'utf8');
     const requests = [...page.matchAll(CURL)].map(([, path = '', headers = '', body = '']) => ({
       path,

@@ -11,7 +11,10 @@ interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 're
   readonly sentAtMs: number;
 }
 
-/** In-memory message queues with dead letters. As in SQS, a message that is put back becomes a new message. */
+/**
+ * In-memory message queues with dead letters. A message that is put back has a new send time, as in SQS, but keeps its
+ * id.
+ */
 export class MemoryMessages implements MessageQueues {
   readonly deployed: DeployedQueues = {
     'Archive-Parked': { url: 'batches', isKept: true },
@@ -23,12 +26,12 @@ export class MemoryMessages implements MessageQueues {
     'Webhooks-Tasks-Queue': { url: 'tasks', isKept: false },
   };
   /**
-   * Called with the id of each message that is put back, after it is sent and before it is deleted. Tests throw in this
-   * function to simulate a crash.
+   * Called with the id of each message that is put back, after the message is sent and before it is deleted from the
+   * dead-letter queue. Tests throw in this function to simulate a crash.
    */
   onSent: (id: string) => void = () => undefined;
   readonly #clock: Pick<Clock, 'nowMs'>;
-  /** Messages that `hold` has hidden. They stay hidden until they are moved or deleted. */
+  /** Messages that `hold` has returned. It returns each one again only after an attempt to move or delete it failed. */
   readonly #held = new Set<StoredMessage>();
   readonly #messages = new Map<string, StoredMessage[]>();
 
@@ -44,7 +47,7 @@ export class MemoryMessages implements MessageQueues {
     return this.#of(queue).map(({ id }) => id);
   }
 
-  /** Moves all messages of a queue to its dead-letter queue, as after repeated failures. They have new ids. */
+  /** Moves all messages of a queue to the queue `to` with new ids, as after repeated failures. */
   failAll(queue: string, to: string): void {
     for (const { id } of this.#of(queue).splice(0)) this.arrive(to, { id: `${id}-again` });
   }

@@ -35,7 +35,7 @@ class History {
     this.world = new World({ plan: new FaultPlan(faults) });
   }
 
-  /** Requests a refund of 700 as Ada. @param waits whether the amount is above the limit */
+  /** Requests a refund of 700 as Ada. @param waits whether the refund needs an approval */
   refund(name: string, waits: boolean) {
     return this.ask(name, { amountMinor: 700, ...(waits ? { approvals: LIMIT } : {}) }, 'request');
   }
@@ -100,7 +100,10 @@ class History {
   }
 }
 
-/** Sends a request, its retry and, if `waits`, an approval. Then repeats request and approval without faults. */
+/**
+ * Requests a refund, retries the request and, if `waits`, approves it. Then repeats the request and the approval
+ * without faults. If `rivalAt` is given, a rival acts before the call with this number.
+ */
 async function runHistory(
   faults: readonly PlannedFault[],
   waits: boolean,
@@ -136,7 +139,7 @@ async function runHistory(
   return { calls, violations };
 }
 
-/** Requests that a rival sends while a refund of 300 is requested. */
+/** Requests that a rival sends while a refund of 300 is requested, and the permitted final states. */
 const RIVALS = {
   'the same request': { asked: { amountMinor: 300 }, ends: ['300 refunded'] },
   'a request with the same key and an amount above the limit': {
@@ -149,7 +152,7 @@ const RIVALS = {
   },
 } as const;
 
-/** Requests a refund of 300. A rival acts before one of its calls. Then repeats both requests. */
+/** Requests a refund of 300, with a rival before the call `rivalAt`. Then repeats both requests twice. */
 async function runTwins(
   faults: readonly PlannedFault[],
   what: keyof typeof RIVALS,

@@ -28,7 +28,7 @@ export interface QueueListsUnderTest {
 const NAMES = Object.keys(QUEUES) as QueueName[];
 const COUNT = 7;
 
-/** Tests the contract of every store that lists the queues of unfinished work. */
+/** Tests that a store meets the contract of the lists of unfinished work. */
 export function describeQueueLists(name: string, make: (clock: SimulatedClock) => Promise<QueueListsUnderTest>): void {
   let clock: SimulatedClock;
   let subject: QueueListsUnderTest;
@@ -56,7 +56,10 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
     });
   }
 
-  /** Adds an entry to each queue for each payment. The payments are one second apart. */
+  /**
+   * Adds an entry to each queue for each payment. The payments are one second apart. The third payment's entries are
+   * marked for an operator, except in the queues `orders` and `orphans`.
+   */
   async function fill(): Promise<void> {
     for (const [each, paymentId] of ids.entries()) {
       const sinceMs = firstMs + each * 1_000;
@@ -154,7 +157,7 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
       for (const [each, paymentId] of ids.slice(0, 2).entries()) {
         const waiting = orphanOf(`ch_${each}`, paymentId, firstMs);
         await record(`foreign-${each}`, { orphan: waiting });
-        // `isForeign` is the result of the last look-up.
+        // The last look-up determines `isForeign`, which says whether another program caused the callback.
         await subject.effects.giveUp({ ...waiting, isForeign: each === 0 });
       }
       const entries = await listed('unmatched_callbacks', 9);

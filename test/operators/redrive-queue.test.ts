@@ -58,8 +58,8 @@ test('a dead letter that fails again stays in the dead-letter queue when the red
 
 test.each([
   ['parked records', 'Events-Parked', 'Events-Republisher'],
-  ['calls to vendors', 'Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
-])('%s are sent to the function that repeats their work, once per idempotency key', async (_what, from, to) => {
+  ['dead-lettered calls to vendors', 'Vendors-DeadLetters', 'Parties-DelayedCalls-Queue'],
+])('%s are sent to the redrive target of their queue, once per idempotency key', async (_what, from, to) => {
   for (const id of ['d', 'e']) messages.arrive(from, { id });
   api.clock.advance(1_000);
   const path = `/v1/admin/queues/${from}/redrive`;

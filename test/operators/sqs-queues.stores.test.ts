@@ -16,7 +16,7 @@ const { awsEndpoint: endpoint, region } = emulatedAws();
 const client = new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 const ORDER = `ord_${'a'.repeat(32)}`;
 const PAYMENT = `pay_${'b'.repeat(32)}`;
-/** Longer than any step takes on a busy machine, in milliseconds. */
+/** Time until the deadline of a call, in milliseconds. No call takes so long, even on a busy machine. */
 const LONG_MS = 600_000;
 const urls: string[] = [];
 let url = '';
@@ -48,7 +48,7 @@ test('messages that wait for an operator are shown with their subject and reason
   );
   expect(found).toHaveLength(3);
   expect(found.every(({ sinceMs = 0 }) => Math.abs(Date.now() - sinceMs) < 600_000)).toBe(true);
-  // The response does not show the contents of messages.
+  // The entries do not show the contents of the messages.
   expect(JSON.stringify(found)).not.toContain('ada@example.com');
   expect(await queues.count('letters')).toBe(3);
 });

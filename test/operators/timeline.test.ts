@@ -103,7 +103,7 @@ describe('the timeline of a payment', () => {
     ]);
   });
 
-  test('shows an erasure only with the payment that was erased, and each action in the chain once', async () => {
+  test('shows an erasure only for the payment that was erased, and shows an action that has a transition only once', async () => {
     const payment = await api.paid('k', { description: 'For Ada' });
     await api.annotate(payment, 'a');
     const actor = { by: 'command', operator: 'ada' } as const;
@@ -117,7 +117,7 @@ describe('the timeline of a payment', () => {
     expect(kinds(entries).filter((kind) => kind.startsWith('transition payment.annotated'))).toHaveLength(1);
   });
 
-  test('is paged by transition; each page has all entries related to its transitions', async () => {
+  test('is paged by transition; the pages together have the same entries as the whole timeline', async () => {
     const payment = await api.paid('k');
     for (let count = 0; count < 4; count += 1) await api.annotate(payment, `a-${count}`);
     const pages: Record<string, unknown>[][] = [];
