@@ -14,8 +14,8 @@ const adjustment = z.strictObject({
 });
 
 /**
- * Simulates a store without idempotency keys. Each inventory adjustment is applied completely or not at all. Every
- * request that changes an order takes effect, including repeated requests.
+ * Simulates a BigCommerce store, which recognizes no idempotency keys. Each inventory adjustment is applied completely
+ * or not at all. Every request that changes an order takes effect, including repeated requests.
  */
 export class BigCommerceDouble extends TroubledServer {
   /** The inventory adjustments, oldest first. */

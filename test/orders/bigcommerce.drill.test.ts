@@ -65,7 +65,7 @@ async function deployWithStore(): Promise<Outputs> {
 
 /** A separate stack takes a minute to deploy, so only `npm run prove` runs this test. */
 whole(test, { slice: test.skip })(
-  'a deployment whose shop is BigCommerce reserves and notes each order once; a process killed before the response leaves a dead letter',
+  'a deployment whose shop is BigCommerce reserves and notes an order once; a process killed before the response leaves a dead letter',
   async () => {
     const books = emptyBooks();
     await using processor = await serveSandbox(

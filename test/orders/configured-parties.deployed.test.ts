@@ -75,7 +75,7 @@ afterAll(async () => {
   await sqs.send(new DeleteQueueCommand({ QueueUrl: config.deadLettersQueueUrl }));
 });
 
-test('the generated sandbox secret contains only letters and digits, whereas a signing key is base64', () => {
+test('the generated sandbox secret consists of at least 32 letters and digits', () => {
   expect(sandboxSecret).toMatch(/^[A-Za-z0-9]{32,}$/);
 });
 
@@ -87,7 +87,7 @@ describe('the clients of the external services, on the deployed sandbox,', () =>
     const { data, TotalCount } = (await answer.json()) as { data?: unknown[]; TotalCount?: number };
     return TotalCount ?? data?.length ?? -1;
   };
-  /** Makes a call in two processes and compares the results. */
+  /** Makes the same call with newly configured clients twice, as two processes do, and expects equal results. */
   const twice = async <T>(ask: (parties: Parties) => Promise<T>): Promise<T> => {
     const first = await ask(await configuredParties(config, tools()));
     expect(await ask(await configuredParties(config, tools()))).toEqual(first);
@@ -181,7 +181,7 @@ describe('BigCommerce as the shop', () => {
     await until(async () => (store.adjustments.length > 0 ? true : undefined));
     child.kill('SIGKILL');
 
-    // The lease of the killed process has expired.
+    // By this clock, the lease of the killed process has expired.
     const clock = { ...systemClock, nowMs: () => systemClock.nowMs() + 600_000 };
     const { stock } = await configuredParties(ofStore, { ...tools(), clock });
     expect(await stock.reserve(order, LIMIT)).toMatchObject({ kind: 'refused', failure: { code: 'stock_in_doubt' } });

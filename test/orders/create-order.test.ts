@@ -122,7 +122,7 @@ describe('an order', () => {
     ]);
   });
 
-  test('is refused under the key of another order', async () => {
+  test('is refused as a payload mismatch under the key of an order with a different body', async () => {
     await harness.order(orderRequest('one'));
     expect(await harness.order(orderRequest('one', { amountMinor: 3 }))).toEqual({ kind: 'payload_mismatch' });
   });

@@ -62,7 +62,10 @@ const REAL_PARTIES: PartiesConfig = {
 
 const SANDBOX: PartiesConfig = { ...REAL_PARTIES, secrets: { sandbox: 'sandbox-access' } };
 
-/** Runs the function for delayed calls and dead letters, wired as in a deployment with these external services. */
+/**
+ * Delivers all delayed calls, half a minute later, to the function of a deployment with these external services.
+ * @returns the result of each call
+ */
 async function deliver(
   config: PartiesConfig,
   changes: { readonly store?: PaymentStore } = {},

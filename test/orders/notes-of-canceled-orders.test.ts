@@ -1,4 +1,4 @@
-/** The staff of a BigCommerce store read an order's staff note to decide whether to ship the order. */
+/** Tests the staff notes of canceled orders. The staff of a BigCommerce store read them to decide whether to ship. */
 import { afterEach, beforeEach, expect, test } from '@jest/globals';
 import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';

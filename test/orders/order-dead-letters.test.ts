@@ -121,7 +121,7 @@ async function delayedCall(
 const sent = async ({ orderId }: CreateOrder) =>
   sandbox.books.emailsLabelled(`metadata_payonce=${orderStepOperation(systemDigest, 'confirm', orderId)}`);
 
-/** Stores a second dead letter of the order's e-mail or credit, as another process would. */
+/** Stores a copy of each dead letter of this operation, as another process would. Then waits until all are visible. */
 async function copyOf(operation: string): Promise<void> {
   const found = (await deadLetters.take(10)).filter(({ deadLetter }) => deadLetter?.operation === operation);
   for (const { deadLetter } of found) if (deadLetter !== undefined) await deadLetters.put(deadLetter);
@@ -143,7 +143,7 @@ test('an order records the result of its redriven dead letter once, even if it n
   expect(newest?.cause).toEqual({ by: 'run', runId: `redrive:${reports[0]?.id}` });
 });
 
-test('a dead letter redriven after the expiry of its sending claim is not sent again, and the order shows the first send', async () => {
+test('an e-mail whose dead letter is redriven again after the expiry of the sending claim is not sent a second time', async () => {
   const stores = new Stores(harness.clock);
   claims = stores.sendingClaims('sandbox');
   const request = await brokenOrder('term');

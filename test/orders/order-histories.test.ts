@@ -18,7 +18,7 @@ import { engine, type Mutant, naiveSaga, paidOrderSubject, unansweredOrderSubjec
 
 /** `npm test` runs one in `SINGLES` of the histories with a single fault. */
 const SINGLES = 37;
-/** `npm test` runs one in `PAIRS` of the histories with a fault and a rival, or with two faults. */
+/** `npm test` runs one in `PAIRS` of the histories with a fault and a rival. */
 const PAIRS = 307;
 /** `npm test` runs one in `RACES` of the races with a rival. */
 const RACES = 5;

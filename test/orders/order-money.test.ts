@@ -344,7 +344,7 @@ describe('an order whose payment is refunded or disputed after the order was pai
     async (_when, after, { emails, credits }) => {
       const request = orderRequest('in_between');
       let effects = 0;
-      /** Counts the effects, and disputes the payment after effect number `after`. */
+      /** Makes a call, counts it as an effect, and disputes the payment if it was effect number `after`. */
       const counted = async <Outcome>(call: () => Promise<Outcome>): Promise<Outcome> => {
         const outcome = await call();
         effects += 1;

@@ -35,7 +35,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Retries a request until its outcome is known, each time in another process, as a saga does. */
+/** Makes a request up to ten times until its outcome is known, each time in another process, as a saga does. */
 async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): Promise<T> {
   for (let asked = 1; asked <= 10; asked += 1) {
     try {
@@ -98,7 +98,7 @@ describe('at the stock service,', () => {
   });
 });
 
-describe('the referral program', () => {
+describe('the client of the referral program', () => {
   const credit = (referrer = 'ref_friend', changes: Partial<CreditOrder> = {}): CreditOrder => ({
     operationId: operation(),
     orderId: ORDER,
@@ -116,7 +116,7 @@ describe('the referral program', () => {
     expect(await booked()).toMatchObject([{ referrer, amount: 500, currency: 'EUR' }]);
   });
 
-  test('refuses an unknown referrer', async () => {
+  test('does not credit an unknown referrer', async () => {
     expect(await parties.referrals.credit(credit('ref_nobody'), LIMIT)).toMatchObject({
       kind: 'refused',
       failure: { code: 'unknown_referrer' },
@@ -144,7 +144,7 @@ describe('the referral program', () => {
   });
 });
 
-test('a real mailer sends no test-mode e-mail', async () => {
+test('a real mailer sends no test-mode e-mail, but reports it as sent', async () => {
   const sent: string[] = [];
   const sender = {
     sendEmail: async ({ messageId }: { readonly messageId: string }) => {
@@ -191,7 +191,7 @@ describe('the mailer', () => {
     expect(await sent()).toMatchObject([{ Tag: 'order-confirmation', From: 'shop@example.org' }]);
   });
 
-  test('refuses an inactive recipient', async () => {
+  test('reports an e-mail to an inactive recipient as refused', async () => {
     expect(await send('bounce@example.com')).toMatchObject({
       kind: 'refused',
       failure: { code: 'inactive_recipient' },

@@ -43,7 +43,10 @@ async function inReview(key: string) {
 /** Corrects the processor's books to the amount of the order, without a callback. */
 const correctAmount = (chargeId: string) => harness.processor.inside.correct(chargeId, { amount_captured: 2_000 });
 
-/** Decides as an operator that the payment succeeded with this amount, or that it failed. */
+/**
+ * Decides as an operator that the payment succeeded with this amount, or that it failed. With `override`, the
+ * processor's books cannot be read.
+ */
 async function decide(request: CreateOrder, takenMinor: number | 'failed', override?: true): Promise<void> {
   const asked = takenMinor === 'failed' ? { outcome: takenMinor } : { outcome: 'succeeded' as const, takenMinor };
   const outcome = await decidePayment(
@@ -85,7 +88,7 @@ function away(): { readonly processor: Processor; readonly books: readonly Proce
 }
 
 describe('an order whose payment was decided by an operator', () => {
-  test('is delivered as soon as the processor’s books contain the money of the payment', async () => {
+  test('is delivered only after the processor’s books can be read and contain the money of the payment', async () => {
     const { request, chargeId } = await inReview('paid');
     await correctAmount(chargeId);
     await decide(request, 2_000);
@@ -164,7 +167,7 @@ describe('an order in review', () => {
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });
   });
 
-  test('is canceled when a user of the processor’s account refunds its payer, even after 40 days', async () => {
+  test('is canceled when its payer is refunded in the processor’s dashboard, even after 40 days', async () => {
     const request = orderRequest('by-hand', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await harness.processor.inside.failNextChange(5, 'tok_declined');
     await harness.order(request);

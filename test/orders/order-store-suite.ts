@@ -31,7 +31,7 @@ export interface OrderStoreUnderTest {
 
 const LIMIT = 1_000;
 
-/** Tests the contract of every order store. */
+/** Tests that a store meets the contract of an order store. */
 export function describeOrderStore(name: string, make: () => Promise<OrderStoreUnderTest>): void {
   let made = 0;
   let orders: OrderStore;
@@ -58,7 +58,7 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
   const queued = async () => (await orders.openOrders(ALL_DUE)).filter((each) => each.orderId === orderId);
 
   describe(`the ${name} order store`, () => {
-    test('claims once, and returns every transition unchanged', async () => {
+    test('claims an order once, and returns every transition unchanged', async () => {
       expect(await orders.claimOrder({ record: open(), first })).toEqual({ kind: 'claimed' });
       expect(await orders.claimOrder({ record: open('owner-b'), first })).toEqual({
         kind: 'record_exists',

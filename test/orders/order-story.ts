@@ -62,7 +62,10 @@ class OrderHistory {
     this.#plan = new FaultPlan(faults);
   }
 
-  /** Runs the first attempt with its rival, the client's retry and the resolver, and then stops the faults. */
+  /**
+   * Runs the first attempt with its rival, the client's retry and the resolver. Then stops the faults, and runs the
+   * client and the resolver again.
+   */
   async run(): Promise<HistoryRun> {
     const { harness } = this.#subject;
     const { rivalAt, rival = 'resolver', leaseEnded, clientLeaves } = this.#race;

@@ -90,8 +90,8 @@ export async function paidOrderSubject(request: CreateOrder, ends: OrderSubject[
 }
 
 /**
- * Creates a paid order whose stock service reserved but did not respond for an hour. Only the resolver undoes the
- * order.
+ * Creates a paid order. An hour ago, the stock service reserved its goods, but the response was lost. The resolver,
+ * which runs every 15 minutes here, undoes the order.
  */
 export async function unansweredOrderSubject(request: CreateOrder): Promise<OrderSubject> {
   const harness = new World();

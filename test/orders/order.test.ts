@@ -149,7 +149,7 @@ const PENDING: Partial<Record<OrderCall, (order: Order) => boolean>> = {
 };
 
 describe('orders with any responses in any sequence', () => {
-  test('are settled or completely undone, never both, and remain so unless reopened', () => {
+  test('are completed only with charge and goods, or canceled with neither in the end, and then change status only if reopened', () => {
     fc.assert(
       fc.property(walks, ({ drafts }) => {
         for (const [index, { type, order }] of drafts.entries()) {

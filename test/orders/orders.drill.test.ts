@@ -23,7 +23,7 @@ import { until } from '../support/until.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
-/** Time of the earliest possible takeover, in Unix milliseconds. Other tests run before this time. */
+/** Time from which the crashed order can be taken over, in Unix milliseconds. The other tests run before. */
 let leaseEndsAtMs: number;
 /** The idempotency key of the order whose process crashed. */
 let killed: string;
@@ -53,7 +53,7 @@ async function listed(path: string): Promise<readonly Record<string, unknown>[]>
   return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
 }
 
-/** Counts the effects at each external service. */
+/** Returns the effects of an order at each external service: counts, and the money kept in minor units. */
 async function counted(key: string, { id, payment }: Record<string, unknown>) {
   const mail = await askSandbox(`/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`);
   const reservations = await listed(`/stock/reservations?order=${String(id)}`);
@@ -137,8 +137,8 @@ describe('personal data', () => {
       body: JSON.stringify({ amount: 300, reason: `Returned by ${name}` }),
     });
     expect([paid.status, refunded.status]).toEqual([201, 201]);
-    // Wait until the relay has published the refund's event, because the relay reads the refund's reason, which is then
-    // erased.
+    // Wait until the relay has published the refund's event. The relay reads the refund's reason for this event, and
+    // the erasure removes the reason.
     await until(async () => {
       const { text } = await api.send('GET', '/v1/events?limit=100&type=refund.completed');
       return text.includes(`Returned by ${name}`) ? true : undefined;

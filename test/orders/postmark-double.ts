@@ -124,7 +124,8 @@ const emailBody = z.object({
 export type ArrivedEmail = z.infer<typeof emailBody> & { readonly MessageID: string; readonly sentAtMs: number };
 
 /**
- * Sends every e-mail that it receives, including duplicates, and lists each sent e-mail in its search after `lagMs`.
+ * Simulates Postmark. Sends each e-mail that it accepts, including duplicates, and lists the e-mail in its search after
+ * `lagMs`.
  */
 export class PostmarkDouble extends TroubledServer {
   readonly emails: ArrivedEmail[] = [];

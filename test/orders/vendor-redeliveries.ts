@@ -27,7 +27,7 @@ export const AMBIGUOUS_FAULTS: readonly Trouble[] = [
 
 export class ProcessCrash extends Error {}
 
-/** Retries the call until its outcome is known, as a queue redelivers a message. */
+/** Makes the call up to ten times until its outcome is known, as a queue redelivers a message. */
 export async function retryUntilKnown(clock: SimulatedClock, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
   for (let delivery = 1; delivery <= 10; delivery += 1) {
     try {

@@ -7,7 +7,7 @@ export interface DeadLetterStoreUnderTest {
   readonly putUnreadable: () => Promise<void>;
 }
 
-/** Tests the contract of every store of dead letters. `make` returns an empty store. */
+/** Tests that a store meets the contract of a store of dead letters. `make` returns an empty store. */
 export function describeDeadLetterStore(name: string, make: () => Promise<DeadLetterStoreUnderTest>): void {
   let box: DeadLetterStore;
   let putUnreadable: () => Promise<void>;

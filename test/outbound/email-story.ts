@@ -103,7 +103,9 @@ interface Race {
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 
-/** Delivers one e-mail repeatedly, to a new process after each crash, until a process reports it as sent. */
+/**
+ * Delivers one e-mail at most `MAX_DELIVERIES` times, each time to a new process, until a process returns an outcome.
+ */
 export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<Race> {
   return async (faults, { rivalAt, heldMs = 0 }) => {
     const world = makeWorld();

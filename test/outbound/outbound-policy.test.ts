@@ -202,7 +202,7 @@ describe('the outbound policy', () => {
       expect(sentAt).toEqual([0, 20]);
     });
 
-    test('is retried again only after another look-up that proves its absence at the vendor', async () => {
+    test('is not sent a third time without another look-up that proves its absence at the vendor', async () => {
       script = times(2, 'timeout');
       await expect(policy.call(looked())).rejects.toMatchObject({ name: 'AmbiguousError' });
       expect(sentAt).toEqual([0, 20]);
@@ -361,7 +361,7 @@ describe('the outbound policy', () => {
       expect(count('outbound_dead_lettered')).toBe(1);
     });
 
-    test('is preceded by a delayed message, which contains the subject of the call and makes the last attempt', async () => {
+    test('is preceded by a delayed message with the subject of the call, if the caller requests a delay', async () => {
       script = times(9, 'unreachable');
       const kept = await policy.callOrDeadLetter(call({ about: 'ord_1' }), payload, 'delay');
       expect(kept).toEqual({ kind: 'delayed', reason: 'acme_unreachable', mayBeApplied: false });

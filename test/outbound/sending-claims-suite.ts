@@ -6,8 +6,8 @@ const LEASE_MS = 25_000;
 const AT_ONCE = 20;
 
 /**
- * Tests the contract of every store of sending claims. `make` returns a store that uses the given clock and that two
- * processes share.
+ * Tests that a store meets the contract of a store of sending claims. `make` returns a store that uses the given clock
+ * and that several processes share.
  */
 export function describeSendingClaims(name: string, make: (clock: SimulatedClock) => Promise<SendingClaims>): void {
   let clock: SimulatedClock;

@@ -10,7 +10,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const directory = mkdtempSync(join(tmpdir(), 'payonce-sentence-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Runs `code` in an app that imports package/one-sentence.ts. `refuse` throws an error of the constructs. */
+/** Runs `code` in an app that imports package/one-sentence.ts. `refuse` throws the error of a refused setting. */
 async function runApp(code: string) {
   const app = join(directory, 'app.mjs');
   const path = (file: string) => JSON.stringify(pathToFileURL(join(PROJECT, file)).href);
@@ -39,14 +39,14 @@ describe('an app with the constructs', () => {
     expect(await runApp(code)).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(SENTENCE) });
   });
 
-  test('can catch the error', async () => {
+  test('can catch the error of a refused setting', async () => {
     const caught = await runApp('try { refuse(); } catch (error) { console.log(error.message); }');
     expect(caught).toMatchObject({ code: 0, stdout: expect.stringMatching(SENTENCE), stderr: '' });
     const handled = await runApp("process.on('uncaughtException', ({ message }) => console.log(message)); refuse();");
     expect(handled).toMatchObject({ code: 0, stdout: expect.stringMatching(SENTENCE), stderr: '' });
   });
 
-  test('still gets the stack of its own errors and of bugs', async () => {
+  test('still prints the stack trace of its own errors and of bugs in Payonce', async () => {
     const own = await runApp("throw new Error('My own error.');");
     expect(own).toMatchObject({ code: 1, stderr: expect.stringMatching(/Error: My own error\.\n {4}at .*app\.mjs/) });
     const other = await runApp('throw undefined;');

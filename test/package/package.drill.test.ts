@@ -73,7 +73,7 @@ test('the package has no dependencies, and each package that its types import is
   expect([...own].filter((name) => !(name in manifest.peerDependencies))).toEqual([]);
 });
 
-test('each relative import of the types leads to a file of the package', () => {
+test('each relative import in the type declarations resolves to a file of the package', () => {
   const missing = globSync('types/**/*.d.ts', { cwd: foreign.installed }).flatMap((file) =>
     [...read(file).matchAll(/(?:from |import |import\()['"](\.[^'"]*)['"]/g)]
       .map(([, path = '']) => join(dirname(file), path.replace(/\.js$/, '.d.ts')))
@@ -134,7 +134,7 @@ describe('with the constructs of the package,', () => {
     foreign.write('app.js', `${app}new Payonce(app, 'Default', { sandbox: true });\n`);
     foreign.write('points.js', points);
     const { code, stderr } = await foreign.run(['app.js'], { CDK_OUTDIR: 'cdk.out', CDK_VALIDATION: 'false' });
-    // The bundler of points.ts writes to standard error.
+    // Standard error may also contain the output of the bundler for points.js, so it is shown only after a failure.
     expect(code === 0 ? '' : stderr).toBe('');
     const names = readdirSync(join(foreign.folder, 'cdk.out')).filter((file) => file.endsWith('.template.json'));
     const byStack = (name: string) => {
@@ -285,7 +285,7 @@ describe('the command line', () => {
   });
 });
 
-test('the wheel of the Python client installs in an empty environment without an index', async () => {
+test('the wheel of the Python client can be installed in an empty environment without a package index', async () => {
   const program = await installed(foreign.wheel, join(foreign.folder, 'environment'));
   const said = await python(['-c', 'import payonce; print(payonce.Client.__module__)'], { program, path: [] });
   expect(said).toBe('payonce.client\n');
