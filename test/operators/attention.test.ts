@@ -101,7 +101,7 @@ async function troubled() {
   return { api, reviewed: reviewed.id, paid, held, refundId, approval: String(asked.body['id']) };
 }
 
-test('the list contains only the work that no job can finish, each entry with the action that resolves it', async () => {
+test('the list of work for operators contains only work that no job can finish, each entry with the action that resolves it', async () => {
   const { api, reviewed, paid, held, refundId, approval } = await troubled();
   const list = await api.get(PATH, VIEWER);
   const shown = dataOf(list).map(({ kind, about, part, queue, count, tenant, amount, act }) =>
@@ -139,7 +139,7 @@ test('the list contains only the work that no job can finish, each entry with th
   expect(counts[1]).toMatchObject({ oldest_age: 60 });
 });
 
-test('the list can be read in pages of any size, and by kind', async () => {
+test('the list of work for operators can be read in pages, and by kind', async () => {
   const { api } = await troubled();
   const all = dataOf(await api.get(PATH)).map(({ id }) => id);
   expect(new Set(all).size).toBe(9);
@@ -207,7 +207,7 @@ test('a stuck refund is listed with its amount, and needs no decision after one 
   expect(dataOf(ofOther)).toMatchObject([{ part: change, act: 'decide_change' }]);
 });
 
-test('a payment leaves the list when it is decided', async () => {
+test('a payment in review leaves the list of work for operators when an operator decides it', async () => {
   const { api, reviewed } = await troubled();
   const inReview = async () => dataOf(await api.get(`${PATH}?kind=payment_in_review`)).map(({ about }) => about);
   expect(await inReview()).toEqual([reviewed]);

@@ -197,7 +197,7 @@ describe('a change above the limit', () => {
     expect((await api.get(`/v1/payments/${payment}`)).body).toMatchObject({ status });
   });
 
-  test('is outdated if the payment has another status by the time of its approval', async () => {
+  test('cannot be approved if the status of the payment has changed since the request, but can be rejected', async () => {
     payment = await api.paid('action', { amount: 900, source: 'tok_action', capture: 'manual' });
     const asked = await change('cancel', 'c', {});
     expect(asked.body).toMatchObject({ effect: { payment_status: 'requires_action' } });
@@ -208,7 +208,7 @@ describe('a change above the limit', () => {
     expect((await api.reject(idOf(asked), BEN)).body).toMatchObject({ status: 'rejected' });
   });
 
-  test('leaves the list of work when it is approved, rejected or expired', async () => {
+  test('leaves the list of work for operators when it is approved, rejected or expired', async () => {
     const asked = [await refund('a', 600), await refund('b', 601), await refund('c', 602)].map(idOf);
     const waiting = async () => dataOf(await api.get('/v1/admin/attention?kind=approval')).map(({ part }) => part);
     expect(new Set(await waiting())).toEqual(new Set(asked));

@@ -50,7 +50,7 @@ test('a long shard of a queue is counted up to a limit, and the summary says tha
   expect(await lists.summary('holds')).toEqual({ waiting: 125, hasMore: true, oldestMs: 0 });
 });
 
-test('unmatched callbacks of other programs do not hide the one that needs an operator', async () => {
+test('300 unmatched callbacks of other programs do not hide the one callback that needs an operator', async () => {
   const { stores, lists } = storesOf(new SimulatedClock());
   for (let each = 0; each <= 300; each += 1) {
     const chargeId = `ch_${String(each).padStart(3, '0')}`;

@@ -46,7 +46,7 @@ describe('the redrive of one dead letter', () => {
     expect([messages.ids(QUEUE), await acts()]).toEqual([['b'], [expect.anything()]]);
   });
 
-  test('is completed by a retry if it was killed between the send and the removal of the message', async () => {
+  test('is completed by a retry if its process was killed between the send and the removal of the message', async () => {
     messages.onSent = () => {
       throw new Error('killed');
     };

@@ -30,7 +30,7 @@ test('dead letters return to their queue, once per idempotency key, with one ent
   expect(await acts()).toMatchObject([{ about: [DEAD_LETTERS], details: { to: QUEUE, waiting: '3' } }]);
 });
 
-test('a retry completes a redrive that was killed between the send and the removal of a dead letter', async () => {
+test('a retry completes a redrive whose process was killed between the send and the removal of a dead letter', async () => {
   messages.onSent = (id) => {
     if (id === 'b') throw new Error('killed');
   };

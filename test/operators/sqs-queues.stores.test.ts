@@ -53,7 +53,7 @@ test('messages that wait for an operator are shown with their subject and reason
   expect(await queues.count('letters')).toBe(3);
 });
 
-test('missed job runs are shown with job, time and error, and those of this deployment are dismissed together', async () => {
+test('missed job runs are shown with job, time and error, and the runs of this deployment’s jobs are dismissed together', async () => {
   const at = await made();
   const queues = new SqsQueues(client, { missed: { url: at, isKept: true } }, { nowMs: Date.now });
   const fired = { job: 'resolve', scheduledTime: '2026-03-01T12:00:00Z' };

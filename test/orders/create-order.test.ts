@@ -136,7 +136,7 @@ describe('an order', () => {
     expect(answerOf(await harness.order(request)).status).toBe(201);
   });
 
-  test('releases its claim while its processor is unavailable, and a retry with the same key continues immediately', async () => {
+  test('releases its claim if the processor’s rate limit is reached, and a retry with the same key continues immediately', async () => {
     const request = orderRequest('limited', { source: 'tok_rate_limited' });
     await expect(harness.order(request)).rejects.toMatchObject({ code: 'processor_rate_limited' });
     expect(answerOf(await harness.order(request)).status).toBe(201);
@@ -151,7 +151,7 @@ describe('an order', () => {
     expect(answerOf(outcome).status).toBe(202);
   });
 
-  test('is canceled without a payment only once it is certain that no owner can begin a payment', async () => {
+  test('is canceled without a payment only after the time in which an owner could still begin a payment', async () => {
     const request = orderRequest('none');
     const unread = {
       ...harness.storeMethods(),

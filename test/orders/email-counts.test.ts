@@ -84,7 +84,7 @@ describe('e-mails of one tenant to one recipient on one day', () => {
     expect(kinds.filter((kind) => kind === 'sent')).toHaveLength(MAX / 2);
   });
 
-  test('are each counted once if the e-mail is counted but its send fails', async () => {
+  test('are each counted once, even if their sends fail after the count and are retried', async () => {
     const down = mailer({ fault: new RetryableError('mailer_down', 'The mailer answered 503.') });
     await Promise.allSettled(many(MAX).map((email) => down.send(email, LIMIT)));
     expect(sent).toEqual([]);

@@ -74,7 +74,7 @@ test('no charge is requested more than 15 minutes after the order’s claim', as
   expect(Math.max(...sentAtMs) - claimedAtMs).toBeLessThanOrEqual(15 * MINUTE_MS);
 });
 
-describe('an order whose payment was refunded outside the order', () => {
+describe('an order whose payment is refunded by the merchant', () => {
   test('is canceled before its next step, and reserves nothing', async () => {
     const request = orderRequest('early', { source: 'tok_async' });
     await harness.order(request);

@@ -99,7 +99,7 @@ describe('an order on PostgreSQL', () => {
     expect(waiting).toEqual([1, 2, 3].map((sequence) => ({ kind: 'transition', sequence })));
   });
 
-  test('stores its contacts outside its chain, together with a hash by which an index finds them', async () => {
+  test('stores its e-mail address and the hash of the address outside its chain, and is shown as erased without them', async () => {
     const withHash = { ...first, first: { ...first.first, emailHash: 'hash-of-email' } } as OrderTransition;
     const orders = new PostgresOrders(toolsOn(database));
     await orders.claimOrder({ record: open(), first: withHash });

@@ -90,7 +90,7 @@ export const lookUpThenSend: Sender = async ({ clock }, vendor, actor) => {
   return policy.call({ operation: 'send', deadlineMs, idempotent: 'by_key', send: () => vendor.send(actor) });
 };
 
-/** A rival that delivers the e-mail immediately before a call, while the first process is paused. */
+/** If `rivalAt` is given, a rival delivers the e-mail before the call with this number, while the caller is paused. */
 interface Race {
   readonly rivalAt?: number;
   /** Length of the pause, in milliseconds. */

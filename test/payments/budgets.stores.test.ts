@@ -156,7 +156,7 @@ describe('a replay', () => {
 });
 
 describe('a callback', () => {
-  /** Creates a payment that waits for its callback, and the callback that settles the payment. */
+  /** Creates a payment and changes its charge with `settle`. `take` receives the callback about this change. */
   async function waiting(source: string, settle: (processor: SandboxInProcess, charge: string) => Promise<unknown>) {
     const processor = typicalProcessor();
     const { tools } = meteredProcess(processor);
@@ -249,7 +249,7 @@ describe('a projected event', () => {
     expect(unitsOf(calls.filter(({ kind }) => kind === 'read'))).toBeLessThanOrEqual(2);
   });
 
-  test('uses at most 9 write units with a reference and a fee, regardless of the other contents of the payment', async () => {
+  test('uses at most 9 write units with a reference and a fee', async () => {
     const { calls } = await projected({
       reference: 'order-6735',
       steps: [{ kind: 'succeeded', chargeId: 'ch_1', feeMinor: 5 }],

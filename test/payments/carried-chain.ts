@@ -22,7 +22,7 @@ const POSTINGS = [
   { account: 'processor_clearing', direction: 'credit', amountMinor: 400, currency: 'EUR' },
 ] as const;
 
-/** Returns one transition subject of each kind (refund, dispute, …), with all fields set. */
+/** Returns undefined (no subject), and transition subjects of each kind (refund, dispute, …). */
 function subjects(n: number): readonly (Subject | undefined)[] {
   const decision = {
     kind: 'decision',

@@ -127,7 +127,7 @@ describe('a refund', () => {
     });
   });
 
-  test('succeeds for one of two concurrent requests for 70 of 100, and the refusal of the other names the remaining amount', async () => {
+  test('succeeds for one of two concurrent requests for 70 of 100; the other request is refused with the remaining amount', async () => {
     const outcomes = await Promise.all([harness.change(refund('a', 700)), harness.change(refund('b', 700))]);
     expect(new Set(outcomes.map(statusOf))).toEqual(new Set([201, 'refused']));
     expect(outcomes).toContainEqual({ kind: 'refused', refusal: { kind: 'exceeds', leftMinor: 300 } });
@@ -337,7 +337,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(200);
   });
 
-  test('keeps its key usable and leaves no reservation if the processor rejects it temporarily', async () => {
+  test('leaves its key usable and no amount reserved if the processor rejects it temporarily', async () => {
     await harness.processor.inside.failNextChange(1, 'tok_rate_limited');
     await expect(harness.change(refund('k', 700))).rejects.toBeInstanceOf(RetryableError);
     expect(statusOf(await harness.change(refund('k', 700)))).toBe(201);

@@ -30,7 +30,7 @@ export interface ChangeSubject {
   readonly stores?: Pick<WorldOptions, 'store' | 'storeFor'>;
 }
 
-/** A charged payment, and processes that change it. */
+/** Simulates processes that change one payment. */
 class ChangeWorld extends World {
   readonly answers = new Map<string, Set<string>>();
   readonly #subject: ChangeSubject;

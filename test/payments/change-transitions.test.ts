@@ -9,7 +9,7 @@ import { change, paymentRequest } from './payment-fixtures.ts';
 
 const KILOBYTE = 1024;
 
-test('every transition of a typical change uses one write unit, and is read back unchanged', async () => {
+test('every transition of a typical change fits into a kilobyte (one write unit), and is read back with an unbroken chain', async () => {
   const harness = new World();
   const payment = paymentRequest('sizes', { reference: 'order-2026-03-01-000042' });
   await harness.pay(payment);

@@ -99,19 +99,22 @@ export class Copies implements CarryObserver {
     return new PostgresEffects(this.tools(), new PostgresStore(this.tools()));
   }
 
-  /** Writes transitions to PostgreSQL without a copy. */
+  /** Writes transitions to PostgreSQL, and does not copy them. */
   async write(...transitions: readonly Transition[]): Promise<void> {
     await this.effects().recordEffect(effectOf(transitions));
   }
 
-  /** Copies all rows in the outbox. @returns the time before which the copies are complete, in Unix milliseconds */
+  /**
+   * Copies the rows in the outbox until the deadline.
+   * @returns the time before which the copies are complete, in Unix milliseconds
+   */
   async poll(carrier: Carrier = this.carrier(), deadlineMs = Number.POSITIVE_INFINITY): Promise<number> {
     const tools: CarryTools = { outbox: new Outbox(this.tools()), carrier, observer: this, clock: this.clock };
     for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) await carryShard(tools, shard, deadlineMs);
     return observeOutbox(tools);
   }
 
-  /** Erases the details of a payment. */
+  /** Erases the details of a payment and their copies. @returns false if there was nothing to erase */
   async erase(id: PaymentId, carrier: Carrier = this.carrier()): Promise<boolean> {
     const chain = { tenantId: tenantId('ten_fixture'), mode: 'test' } as const;
     const draft: ActivityDraft = {

@@ -12,7 +12,7 @@ import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { change } from './payment-fixtures.ts';
 
-/** Makes changes of one payment, and counts the DynamoDB calls of each change before its request is sent. */
+/** Makes changes of one payment, and records the DynamoDB calls of each change: all, and those before its request. */
 export class CountedChanges {
   /** Simulated systems. The processor's ids are as long as in production, for example Stripe's ids. */
   readonly world = new World({ newId: (prefix, count) => `${prefix}${String(count).padStart(24, 'x')}` });

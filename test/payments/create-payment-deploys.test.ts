@@ -79,7 +79,7 @@ describe('a lost record', () => {
     expect(await rival).toMatchObject({ kind: 'replay' });
   });
 
-  test('makes its key count as expired if the outcome "unknown" was stored, so the key never charges again', async () => {
+  test('leads to an expired key if the outcome "unknown" was stored, so the key never charges again', async () => {
     const request = paymentRequest('unknown-then-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     expect((await harness.answered(request)).status).toBe(202);
@@ -87,7 +87,7 @@ describe('a lost record', () => {
     expect(await harness.pay(request)).toEqual({ kind: 'key_expired', paymentId: request.paymentId });
   });
 
-  test('makes its key count as expired if the outcome "unknown" was stored, even after a correction of the ledger', async () => {
+  test('leads to an expired key if the outcome "unknown" was stored, even after a correction of the ledger', async () => {
     const request = paymentRequest('unknown-corrected-lost');
     await harness.processor.inside.failNext(9, 'tok_timeout_not_charged');
     await harness.answered(request);
@@ -103,7 +103,7 @@ describe('a lost record', () => {
 });
 
 describe('a response', () => {
-  test('has the same bytes for any order of the stored metadata', () => {
+  test('has the same bytes for any order of the keys in the stored metadata', () => {
     const first = pendingTransition(paymentIdFor('order-of-keys'));
     const withMetadata = (metadata: Record<string, string>) =>
       creationAnswer(first.payment, { ...detailsOf(first), metadata });

@@ -72,7 +72,7 @@ describe('a crashed owner', () => {
     expect((await harness.answered(request)).status).toBe(201);
   });
 
-  test('leaves the decision to an operator if no look-up is conclusive', async () => {
+  test('leaves the decision to an operator after the send window if the processor has no look-up', async () => {
     harness = new World({ abilities: NO_LOOKUP });
     const request = paymentRequest('died-undecidable');
     await harness.claimThenDie(request, true);
@@ -161,7 +161,7 @@ describe('the release of a claim', () => {
 });
 
 describe('the owner of a claim with rivals', () => {
-  test('does nothing but store the response if a callback arrived first', async () => {
+  test('appends no transition, and only stores the response, if a callback has recorded the outcome first', async () => {
     const request = paymentRequest('callback-first');
     const callback = harness.storeWithRival(async () => {
       const chain = await harness.chain(request);
@@ -196,7 +196,7 @@ describe('the owner of a claim with rivals', () => {
       await harness.store.recordEffect({ record, transitions: [transition] });
     });
 
-  test('appends nothing if a newer callback has recorded the outcome', async () => {
+  test('returns the outcome that a callback has recorded instead of its own older outcome, and appends nothing', async () => {
     const request = paymentRequest('callback-newer', { source: 'tok_declined' });
     const store = outcomeOfCallback(request, { kind: 'succeeded', chargeId: 'ch_1' });
     expect((await harness.answered(request, { store })).status).toBe(201);
@@ -227,7 +227,7 @@ describe('the owner of a claim with rivals', () => {
     expect(await harness.store.inquiries()).toMatchObject([{ waitsFor: 'payer' }]);
   });
 
-  test('queues the money of its charge for a refund if a callback had already reported a refusal', async () => {
+  test('queues its charge for a refund if a callback had already reported a refusal', async () => {
     const request = paymentRequest('callback-refused');
     const failure = { code: 'declined', message: 'No.' };
     const store = outcomeOfCallback(request, { kind: 'declined', chargeId: 'ch_1', failure });
@@ -243,7 +243,7 @@ describe('the owner of a claim with rivals', () => {
     expect((await harness.typesOf(request)).at(-1)).toBe('payment.completed');
   });
 
-  test('returns the new owner’s response after its own lease has expired, as all other callers do', async () => {
+  test('returns the response of the new owner if its own lease has expired', async () => {
     const request = paymentRequest('slow-owner');
     let winner: Awaited<ReturnType<World['answered']>> | undefined;
     const slow = harness.storeWithRival(async () => {
@@ -346,7 +346,7 @@ describe('a hold that only the owner of the claim knows', () => {
 describe('a charge that has no result yet and is known only to the owner of the claim', () => {
   const HOUR = 60 * MINUTE;
   /**
-   * Lets a rival record its charge of the same operation before the owner does.
+   * Lets a callback record another charge of the same operation before the owner commits.
    * @returns the id of the owner's charge, which never gets a callback
    */
   const withAnotherCharge = async (source: string) => {

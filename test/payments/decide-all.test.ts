@@ -82,8 +82,8 @@ function postedOf({ chargeId }: Books, { transitions }: PaymentChain): number {
 }
 
 /**
- * Runs a random sequence of changes and reads. @returns the first difference between the books and the postings, or
- * undefined
+ * Runs a random sequence of changes and reads. @returns the first difference between the books and the postings;
+ * undefined if there is none, or if a contradiction was found before it
  */
 function wrongIn(seed: number): string | undefined {
   const dice = new Dice(seed, 'books');

@@ -18,7 +18,7 @@ import { CREDENTIALS, createTables, dynamoDbClient, emulatedAws } from '../suppo
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { completedRecord, openRecord, outcomeTransition, paymentIdFor, pendingTransition } from './payment-fixtures.ts';
 
-/** The fault of one SDK call: none, an error before the call, or an error after it took effect. */
+/** The fault of one SDK call: none, an error instead of the call, or an error after the call took effect. */
 type Strike = 'pass' | { readonly instead: () => Error } | { readonly after: () => Error };
 
 const OWNER_B = ownerToken('owner-b');
@@ -78,7 +78,7 @@ describe('a claim', () => {
     expect(await storeStruckBy({ instead: timedOut }).claim(claimOf(id))).toEqual({ kind: 'claimed' });
   });
 
-  test('survives a limited number of throttled calls', async () => {
+  test('succeeds after four throttled calls', async () => {
     const four = Array.from({ length: 4 }, () => ({ instead: throttled }));
     expect(await storeStruckBy(...four).claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });

@@ -68,7 +68,7 @@ async function attempt(action: string, table: string): Promise<unknown> {
 
 describe('the role of the payments function', () => {
   test.each(['update', 'delete', 'batch', 'put', 'update-in-transaction', 'delete-in-transaction'])(
-    'cannot %s a row of the Ledger',
+    'is denied the action “%s” on a row of the Ledger',
     async (action) => {
       expect(await attempt(action, localAws().tables.ledger)).toBe('AccessDeniedException');
     },

@@ -11,7 +11,7 @@ const { awsEndpoint: endpoint, region, tables } = localAws();
 const access = { endpoint, region, credentials: CREDENTIALS };
 
 test.each(['removed', 'overwritten'])(
-  'a Ledger row that is %s by hand is reported, and parked unchanged',
+  'a Ledger row that is %s by hand is parked for an operator, with its original contents',
   async (how) => {
     const { Stacks = [] } = await new CloudFormationClient(access).send(
       new DescribeStacksCommand({ StackName: StackName.service }),

@@ -100,7 +100,7 @@ const tools = {
   processor: createSandboxClient({ url: processor, clock }),
 };
 
-/** Creates the payment, and tries again after a 503, as a client does. */
+/** Creates the payment. Tries again after each fault that is not a TerminalError, as a client does after a 503. */
 async function pay(): Promise<CreatePaymentOutcome> {
   for (;;) {
     try {

@@ -86,7 +86,7 @@ export class PaymentWorld extends World {
     return [...found, ...(await this.more(request))];
   }
 
-  /** Stops the faults, and retries like a client until a stored response exists. */
+  /** Stops the faults, and retries like a client, at most four times. @returns the stored response, if there is one */
   async settle(request: CreatePayment): Promise<Answer | undefined> {
     this.plan.calm();
     for (let round = 0; round < 4; round += 1) {

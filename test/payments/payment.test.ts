@@ -171,7 +171,7 @@ describe('a payment in a final status', () => {
     ['canceled', { kind: 'voided', chargeId: MINE, reason: 'requested' }, 'canceled', 'payment.late_success'],
     ['in review', { kind: 'undecidable' }, 'failed', 'payment.failed'],
   ] as const)(
-    'owes the money of a late success to the payer exactly once if it was %s',
+    'owes the money of a late success to the payer exactly once if it was previously %s',
     (_how, ending, status, type) => {
       const ended = given(ending);
       expect(when(SUCCEEDED, ended)).toEqual({
@@ -258,7 +258,7 @@ describe('a second charge with the payment’s id', () => {
     expect(when(pending, given(pending, foreign('captured')))).toBe('nothing');
   });
 
-  test('is ignored if it has no money, and never fails the payment', () => {
+  test('is ignored if it has no money, and its refusal does not fail the payment', () => {
     expect(when(foreign('none'))).toBe('nothing');
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });
@@ -323,7 +323,7 @@ describe('a fee', () => {
   });
 });
 
-test('a charge with nothing captured goes into review instead of counting as paid', () => {
+test('a payment goes into review if its charge succeeded with nothing captured', () => {
   const manual = stateAfter([create({ ...created, capture: 'manual' })]);
   expect(when({ ...SUCCEEDED, capturedMinor: 0 }, manual)).toMatchObject({ status: 'needs_review' });
   expect(when({ ...SUCCEEDED, capturedMinor: 1 }, manual)).toMatchObject({ status: 'succeeded' });
@@ -379,7 +379,7 @@ describe('a refund', () => {
   });
 
   test.each(['not_attempted', 'decided_by_operator'])(
-    'is posted and reported to an operator if the processor reports its success after Payonce gave it up (%s)',
+    'is posted as a contradiction if the processor reports its success after Payonce has recorded its failure (%s)',
     (code) => {
       const givenUp = refund('failed', { failure: { code, message: 'no' } });
       const state = given(SUCCEEDED, refund('pending'), givenUp);

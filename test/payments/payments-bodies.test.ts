@@ -285,7 +285,7 @@ describe('a card number or a secret', () => {
     expect(reply.text).not.toContain('4242');
   });
 
-  test('is refused in any header and any notation, and the number is not echoed', async () => {
+  test('is refused in the name or value of a header, in any notation, and the number is not echoed', async () => {
     const spellings = ['4242424242424242', '4242 4242 4242 4242', '4242-4242-4242-4242', '0004242424242424242', card];
     const header = fc.constantFrom('User-Agent', 'Accept-Language', 'Referer', 'Prefer', 'X-Note', 'Idempotency-Key');
     await fc.assert(

@@ -1,4 +1,4 @@
-/** Tests which captures, cancellations and refunds are refused, and who has access to them. */
+/** Tests which requests for captures, cancellations and refunds are refused, and who can read refunds. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals';
 import { Api } from '../world/api.ts';
 
-test('a request with Prefer: wait waits until another process has made the same change, and replays its response', async () => {
+test('a request with Prefer: wait waits until another process has made the same change, and replays that process’s response', async () => {
   const harness = new Api();
   const id = String((await harness.pay('pay')).body['id']);
   const asked = Promise.withResolvers<void>();

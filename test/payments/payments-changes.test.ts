@@ -268,7 +268,7 @@ describe.each([
 
   const ask = (key: string, body?: Readonly<Record<string, unknown>>) => harness.change(`${id}/${step}`, key, body);
 
-  test('takes effect once, and no body, an empty body and {} all get the same response byte for byte', async () => {
+  test('takes effect once; requests without a body, with an empty body and with {} get the same response byte for byte', async () => {
     const first = await ask('k');
     const replies = [await ask('k'), await ask('k', {}), await harness.change(`${id}/${step}`, 'k', {}, emptyBody)];
 

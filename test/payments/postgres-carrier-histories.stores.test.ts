@@ -30,7 +30,7 @@ type Rival =
   | 'an erasure'
   /** An erasure, whose process dies before it deletes the copies. */
   | 'a dead erasure'
-  /** A carrier that has read the data before the erasure, and writes the copies after it. */
+  /** A carrier that has read the data in PostgreSQL before the erasure, and writes the copies after the erasure. */
   | 'a stale carrier';
 
 interface Race {
@@ -89,9 +89,9 @@ async function carryWith(faults: readonly PlannedFault[], race: Race): Promise<H
 }
 
 /**
- * Starts a carrier, and holds its first write.
+ * Starts a carrier, and holds its first call to DynamoDB.
  *
- * @returns a function that releases the write, and waits until the carrier ends
+ * @returns a function that releases the call, and waits until the carrier ends
  */
 async function staleCarrier(copies: Copies, id: PaymentId): Promise<() => Promise<unknown>> {
   const [read, released] = [Promise.withResolvers<undefined>(), Promise.withResolvers<undefined>()];
