@@ -58,7 +58,7 @@ test.each(['gone', 'failing'] as const)(
     const kept = await setByOperator({ enabled: false });
     expect(kept).toMatchObject({ status: 200, body: { enabled: false, disabled: { reason: 'requested' } } });
     expect(await listed()).toEqual([]);
-    // The endpoint is enabled again, but remains in the list until it accepts a webhook.
+    // After the operator enables the endpoint, it is listed again until it accepts a webhook.
     expect(await setByOperator({ enabled: true })).toMatchObject({
       status: 200,
       body: { enabled: true, disabled: null },

@@ -7,7 +7,7 @@ type Trouble = 'down' | 'refuses' | 'caps' | 'doubts' | 'sends_in_silence';
 export class MemoryMailer implements Mailer {
   readonly outbox: OrderEmail[] = [];
   /**
-   * Fault of every subsequent call.
+   * Fault or refusal of every subsequent call.
    * @default no fault
    */
   trouble: Trouble | undefined;

@@ -26,7 +26,7 @@ describe('a process that repeatedly gives up on one call', () => {
     mayBeApplied: false,
   });
 
-  test('stores one dead letter for that call, and one for each other call', async () => {
+  test('stores only one dead letter for that call, and one for each other call', async () => {
     for (const key of ['k-1', 'k-2', 'k-1', 'k-1']) await deadLetters.put(deadLetter(key));
     expect(put).toEqual(['k-1', 'k-2']);
   });

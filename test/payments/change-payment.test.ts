@@ -200,7 +200,7 @@ describe('a refund', () => {
     expect(harness.refundedAtProcessor(taken)).toBe(300);
   });
 
-  test('is posted once if its callback arrives before its owner commits; the owner then only sends the response', async () => {
+  test('is posted once if its callback arrives before its owner commits; the owner appends nothing, and returns the response', async () => {
     const early = {
       change: async (...call: Parameters<typeof harness.processor.change>) => {
         const outcome = await harness.processor.change(...call);

@@ -327,7 +327,7 @@ describe('the queue entries of a commit', () => {
   );
 });
 
-describe('a hold that only the owner of the claim knows', () => {
+describe('a hold that is known only to the owner of the claim', () => {
   test('is voided if another charge of the same operation was recorded first', async () => {
     const request = paymentRequest('two-holds', { capture: 'manual' });
     const { inside } = harness.processor;

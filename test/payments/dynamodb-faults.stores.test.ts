@@ -120,7 +120,7 @@ describe('a claim', () => {
     expect(await store.claim(rival)).toEqual({ kind: 'record_exists', record: openRecord(id) });
   });
 
-  test('continues after a conflict with a rival that then fails', async () => {
+  test('succeeds after a conflict with a rival whose transaction fails', async () => {
     const store = storeStruckBy({ instead: () => transactionConflict(2) });
     expect(await store.claim(claimOf(freshId()))).toEqual({ kind: 'claimed' });
   });

@@ -110,14 +110,14 @@ describe('the fault histories of a payment', () => {
   const broken = async (mutation: Mutation, until: string): Promise<readonly string[]> =>
     violatedGuarantees(await survey(engine({ mutation }), { faults: 1, until }));
 
-  test('detect a handler that checks and then acts', async () => {
+  test('detect a handler that checks whether the key was used, and then charges without a claim', async () => {
     const naive: MakeWorld = (plan) => ({ world: new NaiveWorld({ plan }), request: paymentRequest('history') });
     expect(violatedGuarantees(await survey(naive, { faults: 1, oneOf: 13 }))).toEqual(
       expect.arrayContaining(['I1', 'I2', 'I3', 'I4']),
     );
   });
 
-  test('detect a new processor key for every attempt', async () => {
+  test('detect a handler that sends every attempt under a new processor key', async () => {
     let attempts = 0;
     const freshKeys = (processor: Processor): Processor => ({
       ...processor,
@@ -129,7 +129,7 @@ describe('the fault histories of a payment', () => {
     expect(await broken({ processor: freshKeys }, 'I1')).toContain('I1');
   });
 
-  test('detect a timeout that is treated as a failure', async () => {
+  test('detect a handler that treats a timeout as a decline', async () => {
     const hasty = (processor: Processor): Processor => ({
       ...processor,
       charge: async (order, limit) => {

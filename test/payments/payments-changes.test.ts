@@ -160,7 +160,7 @@ describe('a refund', () => {
     ['KWD', 5000, 1],
     ['KWD', 999_999_999_999, 999_999_999_998],
   ])(
-    'is counted in the minor units of %s: of %d, %d is refunded first, and then the remaining amount',
+    'uses the minor units of %s: of %d, %d is refunded first, and then the remaining amount',
     async (currency, amount, part) => {
       const id = await paid({ currency, amount });
 

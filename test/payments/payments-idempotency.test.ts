@@ -289,7 +289,7 @@ describe('a request with a reused key', () => {
     expect(chargesOf(first)).toBe(1);
   });
 
-  test('gets 422 for a body that differs only in an explicit default', async () => {
+  test('gets 422 for a body that differs only by stating a default value explicitly', async () => {
     await harness.pay('k-1');
 
     expect((await harness.pay('k-1', { capture: 'automatic' })).status).toBe(422);

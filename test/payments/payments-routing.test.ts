@@ -58,7 +58,7 @@ const refund = (from: Api, payment: unknown, key: string) =>
     event: { body: '{"amount":300}' },
   });
 
-describe('a payment that a rule routes', () => {
+describe('a payment whose processor was chosen by a rule', () => {
   test('shows its processor', async () => {
     const inDollars = await harness.pay('usd', dollars);
     const inEuros = await harness.pay('eur');
