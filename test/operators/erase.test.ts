@@ -242,7 +242,7 @@ describe('a payment', () => {
       expect(JSON.parse(bodyOf(again))).toMatchObject({ reason: null, details_erased: true });
   });
 
-  test('stays erased if the approval of a correction read the reason before the erasure and commits after it', async () => {
+  test('stays erased if the approval of a correction read the reason before the erasure: the approval is refused', async () => {
     const { tools, clock, store, everything } = world;
     const desk = { ...tools, effects: world.effects, approvals: { aboveMinor: { EUR: 1 }, lifetimeMs: 3_600_000 } };
     await createPayment(tools, paymentRequest('p'));

@@ -54,7 +54,7 @@ describe('the record of an idempotency key', () => {
     expect(body['answer']).toEqual({ status: 201, headers: null, body: null });
   });
 
-  test('shows an open claim, a claim with an expired lease, and a completed takeover in different ways', async () => {
+  test('shows whether a claim is open, has an expired lease, or was completed after a takeover', async () => {
     const request = paymentRequest('k');
     await api.world.claimThenDie(request, true);
     const shown = async () => (await api.get(`/v1/admin/idempotency_keys/${request.paymentId}`)).body;

@@ -149,7 +149,7 @@ const PENDING: Partial<Record<OrderCall, (order: Order) => boolean>> = {
 };
 
 describe('orders with any responses in any sequence', () => {
-  test('are completed only with charge and goods, or canceled with neither in the end, and then change status only if reopened', () => {
+  test('are completed only with charge and goods, and settled as canceled only without both; these statuses are final unless reopened', () => {
     fc.assert(
       fc.property(walks, ({ drafts }) => {
         for (const [index, { type, order }] of drafts.entries()) {

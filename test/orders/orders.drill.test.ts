@@ -23,7 +23,7 @@ import { until } from '../support/until.ts';
 
 let aws: LocalAws;
 let api: ApiClient;
-/** Time from which the crashed order can be taken over, in Unix milliseconds. The other tests run before. */
+/** Time from which the crashed order can be taken over, in Unix milliseconds. The other tests run before it. */
 let leaseEndsAtMs: number;
 /** The idempotency key of the order whose process crashed. */
 let killed: string;
