@@ -95,7 +95,7 @@ describe('a copy', () => {
     expect(await copies.outbox(id)).toEqual([]);
   });
 
-  test('includes the claim of a dead owner, once the owner that took it over has committed', async () => {
+  test('includes the claim of a dead owner, once the owner that took the claim over has committed', async () => {
     const { id, pending, paid } = newPayment();
     const stale = openRecord(id);
     await new PostgresStore(copies.tools()).claim({ record: stale, pending });
@@ -166,7 +166,7 @@ describe('a copy', () => {
   });
 });
 
-test('a row is copied even if its transaction commits a minute later than others; until then, the copies are not reported as complete', async () => {
+test('a row is copied even if its transaction commits after a newer row was copied; until then, the copies are reported as complete only for earlier times', async () => {
   const [late, early] = [newPayment(), newPayment()];
   const createdAtMs = copies.clock.nowMs();
   const written = Promise.withResolvers<undefined>();
@@ -192,7 +192,7 @@ test('a row is copied even if its transaction commits a minute later than others
   expect(copies.copied(late.id)).toEqual([1]);
 });
 
-describe('a chain with a row that differs from its copy in the Ledger', () => {
+describe('a chain that does not match its copies in the Ledger', () => {
   /** Writes an outcome to the Ledger that differs from the outcome in PostgreSQL. */
   async function forked() {
     const { id, pending, paid } = newPayment();
@@ -206,7 +206,7 @@ describe('a chain with a row that differs from its copy in the Ledger', () => {
   }
   const outcomeOf = (id: PaymentId) => copies.ledger(id)[1]?.['hash'];
 
-  test('stops with one alarm and changes nothing, while other chains are copied and compared', async () => {
+  test('is stopped with one alarm, and its copies stay unchanged; other chains are still copied and compared', async () => {
     const { id, rival } = await forked();
     const forkedAtMs = copies.clock.nowMs();
     const other = newPayment();
@@ -267,7 +267,7 @@ describe('a chain with a row that differs from its copy in the Ledger', () => {
     expect(await copies.outbox(id)).toEqual([]);
   });
 
-  test('stops if the preceding row is missing in the Ledger', async () => {
+  test('is stopped if the Ledger lacks the preceding row', async () => {
     const { id, pending, paid } = newPayment();
     await copies.write(pending);
     await database.run(sql('DELETE FROM outbox WHERE chain_id = $1', id));
@@ -316,7 +316,7 @@ describe('the poller', () => {
 });
 
 describe('an erasure', () => {
-  /** Carrier of a process that dies before it copies anything. */
+  /** Copies nothing, as if the process died right after its commit. */
   const DEAD: Carrier = { carry: async () => 'carried' };
 
   test('deletes the details in PostgreSQL and their copies, once, with one entry in the activity log', async () => {

@@ -64,7 +64,7 @@ describe('a payment on PostgreSQL', () => {
     expect(names.slice(2)).toEqual(['payment-claim', 'record-select']);
   });
 
-  test('is not written if the postings of a transition do not balance', async () => {
+  test('rejects an effect with a transition whose postings do not balance, and writes no part of it', async () => {
     const { id, pending } = await claimed('unbalanced');
     const whole = paid(pending);
     const effect = effectOf(id, 'callback', [{ ...whole, postings: whole.postings.slice(1) }]);

@@ -8,8 +8,8 @@ import { Api, type Reply } from '../world/api.ts';
 import type { InsideSandbox } from '../world/inside-sandbox.ts';
 
 /**
- * Creates a payment for tests that provoke problems with captures, cancellations and refunds. The processor of the
- * payment is named `sandbox`.
+ * A payment for tests that provoke problems with captures, cancellations, refunds and operators' decisions. Its
+ * processor is named `sandbox`.
  */
 export class ChangedPayment {
   readonly id: string;
@@ -117,7 +117,7 @@ type ChangeCode = Extract<
   | 'amount_exceeds_left'
 >;
 
-/** Functions that each provoke one problem of a capture, cancellation or refund, keyed by the problem's code. */
+/** For each problem code of a change or of an operator's decision, a function that provokes the problem. */
 export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
   capture_failed: async () => {
     const payment = await authorizedPayment();

@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const STRONG: Lookup = { kind: 'strong' };
 
-/** Returns the next step at `minutes` after the claim. By default, a crashed owner may already have sent it. */
+/** Returns the next step, `minutes` after the claim. By default, a crashed owner may have sent the request. */
 function at(minutes: number, changes: Partial<SettlementState> = {}) {
   return nextStep({
     nowMs: CLAIMED + minutes * MINUTE,
@@ -70,7 +70,7 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(1, noLookup)).toEqual({ do: 'send' });
   });
 
-  test('sends nothing unless the remaining key retention exceeds the possible clock skew', () => {
+  test('sends again only if the remaining retention period of the key exceeds the possible clock skew', () => {
     const short = { abilities: { lookup: STRONG, keyRetentionMs: 15 * MINUTE }, lookedUp: 'absent' } as const;
     expect(at(4.99, short)).toEqual({ do: 'send' });
     expect(at(5, short)).toEqual({ do: 'conclude', fact: 'unknown' });
@@ -107,7 +107,7 @@ describe('settlement of a request that may have been sent', () => {
     expect(at(600, { lookedUp: 'unavailable' })).toEqual({ do: 'conclude', fact: 'unknown' });
   });
 
-  test('leaves the decision to an operator after the send window if there is no look-up', () => {
+  test('leaves the decision to an operator after the send window if the processor supports no look-up', () => {
     expect(at(16, noLookup)).toEqual({ do: 'conclude', fact: 'undecidable' });
   });
 });

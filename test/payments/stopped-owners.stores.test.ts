@@ -36,7 +36,7 @@ afterAll(async () => {
   await administrator.end();
 });
 
-/** Starts a process that creates the payment of this key. @param stop where the process stops @default nowhere */
+/** Starts a process that can create the payment with this key. @param stop where it stops @default it does not stop */
 function start(key: string, stop?: Stop) {
   const settings: OwnerSettings = {
     url: asFunctions(url),
@@ -91,7 +91,7 @@ interface Case extends Pick<Stop, 'at' | 'moment'> {
 }
 
 const CASES: readonly Case[] = [
-  // Nothing was written, so the second process claims.
+  // In the next case, nothing was written, so the second process makes the first claim.
   { at: 'payment-claim', moment: 'inside', during: 'first', later: 'replay', thawed: 'replay' },
   { at: 'payment-claim', moment: 'after', during: 'in_progress', later: 'first', thawed: 'replay' },
   { at: 'record-complete', moment: 'inside', during: 'in_progress', later: 'first', thawed: 'replay' },

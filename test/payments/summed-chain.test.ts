@@ -143,7 +143,7 @@ describe('a change that is decided from the sums in the newest transition', () =
     expect(refunds.size).toBe(EARLIER + 2);
   });
 
-  test('rereads only the processor’s books after a refusal, and not the chain', async () => {
+  test('causes no read of the chain if the processor refuses it, and neither does the next change', async () => {
     await payAndRefund();
     await harness.processor.inside.failNextChange(1, 'tok_declined');
     expect(statusOf(await make(refund('refused')))).toBe(402);
@@ -261,7 +261,7 @@ test('a change of a payment is refused if its chain is too long to be read', asy
 
 describe('stored sums', () => {
   test.each(['sums', 'begun'])(
-    'are ignored if their format in `%s` is unknown, and the whole chain is read instead',
+    'are ignored if the format of the attribute `%s` is unknown, and the whole chain is read instead',
     async (name) => {
       await payAndRefund();
       await rewrite((row) => (name in row ? { ...row, [name]: new Uint8Array(name === 'sums' ? 7 : 3) } : row));

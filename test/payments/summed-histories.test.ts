@@ -30,7 +30,7 @@ const COMMANDS: readonly ChangeCommand[] = [
   { kind: 'cancel', reason: 'expired' },
 ];
 
-/** A random history of one payment. Functions of an older version write some of its rows, without sums. */
+/** A random history of one payment. Some rows have no sums, as if functions of an older version had written them. */
 class MixedHistory {
   readonly #world = new World();
   readonly #dice: Dice;

@@ -56,7 +56,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       ]);
     });
 
-    /** Appends payments that succeed on an unused day, this many milliseconds after its start. */
+    /** Appends a payment per offset. Each succeeds on an unused day, at its offset from the start of that day. */
     async function succeedAt(offsetsMs: readonly number[]): Promise<{ dayMs: number; places: OutcomePlace[] }> {
       unusedDayMs += 30 * DAY_MS;
       const places: OutcomePlace[] = [];
@@ -97,7 +97,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
     test.each(sliceOf([1, 3, 20, 100], 2))(
       'lists each outcome once, in chronological order, in pages of %i',
       async (limit) => {
-        // Up to three outcomes have the same millisecond. One of the days has no outcome.
+        // Up to three outcomes have the same millisecond. The second day has no outcome.
         const offsets = Array.from(
           { length: 40 },
           (_, index) => Math.floor(index / 3) * (index < 30 ? 1_000 : DAY_MS / 4),

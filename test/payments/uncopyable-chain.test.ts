@@ -87,7 +87,7 @@ describe('a chain with a row that this code cannot read', () => {
 });
 
 describe('a chain with a row that DynamoDB refuses', () => {
-  /** Returns a client that refuses each transaction with the second transition. */
+  /** Returns a client that throws the error for each DynamoDB transaction with the chain's second row. */
   const refusing = (error: Error) =>
     stores.database.clientWith(async (_command, apply, sent) => {
       const { TransactItems = [] } = sent instanceof TransactWriteCommand ? sent.input : {};
