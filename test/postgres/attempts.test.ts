@@ -55,7 +55,7 @@ describe('a write', () => {
     expect(faultAnswer(refused, 'req_1')).toMatchObject({ status: 503, headers: { 'retry-after': '2' } });
   });
 
-  test('reports the violated unique constraint; after a lost response, the existing row may be its own', async () => {
+  test('reports the violated unique constraint, and after a lost response also that the existing row may be its own', async () => {
     const taken = { kind: 'taken', constraint: 'transition_pkey' };
     expect(await writeIf(failingWith(CONFLICT, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: false });
     expect(await writeIf(failingWith(LOST, TAKEN), STATEMENT)).toEqual({ ...taken, mayBeOwn: true });

@@ -7,12 +7,12 @@ import { catchWrittenLines } from '../support/written-lines.ts';
 const lines = catchWrittenLines();
 const NOW = Date.UTC(2026, 2, 1, 12);
 
-test('the age of the oldest row is published even at zero, and is logged as an error after a minute', () => {
+test('the age of the oldest uncopied row is published, even if it is zero, and logged as an error if it exceeds a minute', () => {
   const telemetry = carryTelemetry(systemInstruments);
   telemetry.observed({ oldestMs: undefined, stopped: 1 }, NOW);
   telemetry.observed({ oldestMs: NOW - 60_000, stopped: 0 }, NOW);
   telemetry.observed({ oldestMs: NOW - 60_001, stopped: 0 }, NOW);
-  // The writer's clock is ahead.
+  // The clock of the row's writer is ahead.
   telemetry.observed({ oldestMs: NOW + 5, stopped: 0 }, NOW);
   expect(lines.map((line) => JSON.parse(line) as unknown)).toMatchObject([
     { service: 'copies', oldest_uncopied: 0, copies_stopped: 1 },

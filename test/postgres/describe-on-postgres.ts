@@ -26,8 +26,8 @@ export async function runAsOnDsql(transaction: Runner, statement: Statement): Pr
 }
 
 /**
- * Returns a database in which the first attempt of each statement fails to serialize and is rolled back, the second one
- * commits but its response is lost, and the third one succeeds.
+ * Returns a database in which the first attempt of each statement fails with a serialization error and is rolled back,
+ * the second one commits but its response is lost, and the third one succeeds.
  */
 function withFaultsAtEachStatement(database: Database): Database {
   const attempts = new WeakMap<Statement, number>();
@@ -51,9 +51,9 @@ function withFaultsAtEachStatement(database: Database): Database {
 
 /**
  * Registers contract tests twice: with the isolation level READ COMMITTED, and with REPEATABLE READ and faults at each
- * statement. REPEATABLE READ has the same outcomes as Aurora DSQL: a statement fails to serialize if, and only if, a
- * rival has committed since the statement's transaction began. Only the time differs: PostgreSQL waits until the
- * rival's transaction ends, and Aurora DSQL detects the conflict when the statement commits.
+ * statement. REPEATABLE READ has the same outcomes as Aurora DSQL: a statement fails with a serialization error if, and
+ * only if, a rival has committed a conflicting change since the statement's transaction began. Only the time differs:
+ * PostgreSQL waits until the rival's transaction ends, and Aurora DSQL detects the conflict when the statement commits.
  */
 export function describeOnPostgres(
   register: (toolsOf: (clock?: Clock) => PostgresTools, plain: () => StoreDatabase, isFaulty: boolean) => void,

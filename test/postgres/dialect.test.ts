@@ -6,8 +6,8 @@ import { parseMigration, readMigrations, statementFor } from '../../lambdas/post
 import { PROJECT } from '../../local/directories.ts';
 
 /**
- * Statements that Aurora DSQL does not support (Aurora DSQL user guide, "Unsupported PostgreSQL features"), and
- * functions that read the server's clock, because statements receive all times as parameters.
+ * Patterns, each with examples, of syntax that Aurora DSQL does not support (user guide, "Unsupported PostgreSQL
+ * features"), and of functions that read the server's clock, because statements receive all times as parameters.
  */
 const REFUSED: readonly (readonly [pattern: RegExp, examples: readonly string[]])[] = [
   [/\b(?:big|small)?serial\b|\bnextval\b/i, ['id bigserial', "nextval('a')"]],

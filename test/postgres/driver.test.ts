@@ -29,7 +29,7 @@ beforeAll(async () => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-test("the driver connects from a function's bundle, which is an ES module", () => {
+test("the driver can be loaded from a function's bundle, which is an ES module, and attempts a connection", () => {
   const program = `
     const { openDatabase } = await import(${JSON.stringify(bundle)});
     const server = { host: 'localhost', port: 1, database: 'd', user: 'u', password: 'p' };

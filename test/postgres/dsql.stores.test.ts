@@ -71,7 +71,7 @@ describe('a transaction', () => {
     transaction: (work) => database.transaction(work),
   });
 
-  test('with too many rows is refused, so rows are deleted in smaller transactions', async () => {
+  test('with too many rows is refused, so an import clears each table in several transactions', async () => {
     const database = databases.open(url);
     await database.run(FILL);
     await expect(refusing(database).run(sql('DELETE FROM orphan'))).rejects.toThrow('transaction row limit exceeded');

@@ -20,7 +20,7 @@ async function tokenOf(server: { readonly password: string | (() => Promise<stri
 }
 
 describe('a connection', () => {
-  // Both tokens were created by DsqlSigner of @aws-sdk/dsql-signer.
+  // Both signatures were created by DsqlSigner of @aws-sdk/dsql-signer.
   test.each([
     {
       user: undefined,
@@ -74,7 +74,10 @@ const MIGRATIONS = [
 ];
 const role = (name: string): string => `arn:aws:iam::111122223333:role/${name}`;
 
-/** A fake cluster that stores only its roles. The first attempt of each write fails, as if the schema had changed. */
+/**
+ * A fake cluster. It records statements, database roles and grants to IAM roles, but executes nothing. The first
+ * attempt of each write fails, as if the schema had changed.
+ */
 class Cluster implements Runner {
   readonly statements: string[] = [];
   readonly roles: string[] = [];
@@ -131,7 +134,7 @@ describe('a cluster', () => {
     expect(ofRoles).toEqual([`AWS IAM GRANT payonce TO '${role('path/New')}'`]);
   });
 
-  test('refuses a name that is not an IAM role', async () => {
+  test('is not prepared if one of the names is not the ARN of an IAM role', async () => {
     await expect(prepare(new Cluster(), "arn:aws:iam::111122223333:role/x'; DROP")).rejects.toThrow(MigrationRefused);
   });
 });

@@ -56,11 +56,14 @@ test.each([{ error: lost }, { error: errorOf('08006') }, { error: errorOf('40003
 test.each([
   { progress: 'committing', name: 'AmbiguousError' },
   { progress: 'uncommitted', name: 'RetryableError' },
-] as const)('an internal error of Aurora DSQL in the state "$progress" is reported as $name', ({ progress, name }) => {
-  const found = faultOf(errorOf('XX000'), progress, 'dsql');
-  expect(found).toMatchObject({ name });
-  expect(faultOf(errorOf('40001'), progress, 'dsql')).toMatchObject({ code: 'store_conflict' });
-});
+] as const)(
+  'an internal error of Aurora DSQL is reported as $name if the transaction is $progress',
+  ({ progress, name }) => {
+    const found = faultOf(errorOf('XX000'), progress, 'dsql');
+    expect(found).toMatchObject({ name });
+    expect(faultOf(errorOf('40001'), progress, 'dsql')).toMatchObject({ code: 'store_conflict' });
+  },
+);
 
 test('a unique violation names its constraint', () => {
   const violation = faultOf(errorOf('23505', { constraint: 'reference_pkey' }), 'committing');

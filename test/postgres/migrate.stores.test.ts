@@ -117,10 +117,10 @@ describe('migrations', () => {
     expect(counted.count).toBeGreaterThan(15);
   });
 
-  test('succeed if the response to any statement is lost', async () => {
+  test('succeed if the response to any statement after the first is lost', async () => {
     const counted = failingAfter(open(), Number.POSITIVE_INFINITY, new Error('never'));
     await run(counted);
-    // The first statement only checks whether the database can be reached.
+    // The first statement is not repeated, so that an unreachable server is reported immediately.
     const losses = Array.from({ length: counted.count - 1 }, (_, index) => index + 2);
     for (const statements of sliceOf(losses, 5)) {
       await administrator.query('DROP SCHEMA payonce CASCADE');
@@ -226,20 +226,20 @@ describe("the functions' role", () => {
     { damage: `REVOKE USAGE ON SCHEMA payonce FROM ${role}`, found: ['privilege_missing'] },
     { damage: 'DROP TABLE payonce.orphan', found: ['table_missing'] },
     { damage: 'DROP TABLE payonce.schema_version', found: ['table_missing'] },
-  ])('is reported after this damage: $damage', async ({ damage, found }) => {
+  ])('has a check that reports this damage: $damage', async ({ damage, found }) => {
     await run(open());
     await administrator.query(damage);
     expect(await problems()).toEqual(found);
   });
 
-  test('is reported if it has no connection limit', async () => {
+  test('has a check that reports a missing connection limit', async () => {
     await run(open());
     await administrator.query(`ALTER ROLE ${role} CONNECTION LIMIT -1`);
     expect(await problems()).toEqual(['connection_limit_missing']);
     await administrator.query(`ALTER ROLE ${role} CONNECTION LIMIT 50`);
   });
 
-  test('is reported if the version of its server is too old', async () => {
+  test('has a check that reports a server whose version is too old', async () => {
     await run(open());
     const database = open();
     const old: Runner = {

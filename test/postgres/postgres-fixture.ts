@@ -50,7 +50,7 @@ export class Administrator {
   }
 
   /**
-   * Waits until this number of other sessions of the database run a statement that contains the text, and have this
+   * Waits until at least `count` other sessions of the database run a statement that contains the text, and have this
    * state or type of wait.
    */
   async awaitSessions(text: string, state: string, count = 1): Promise<void> {

@@ -25,7 +25,7 @@ export interface StoreDatabase extends OpenDatabase {
 type Options = Pick<ConnectionOptions, 'connections' | 'isolation' | 'statementMs'>;
 
 /**
- * Creates a database with Payonce's tables and the role of the functions on the server of the run.
+ * Creates a database with Payonce's tables and the role of the functions, on the PostgreSQL server of the test run.
  *
  * @param clock the clock of the migrations. The time of the first migration identifies the database.
  *   @default all databases have the same identity
@@ -107,7 +107,7 @@ export const ERRORS: FaultErrors = {
   ambiguous: () => new AmbiguousError(DatabaseFault.ambiguous, 'injected loss of the response to COMMIT'),
 };
 
-/** Returns a database for one process, in which each statement can have a fault. */
+/** Returns the database as a process uses it. Each statement or transaction fails if the process's plan has a fault. */
 export function databaseOf(actor: Pick<Actor, 'call'>, database: Database): Database {
   return {
     run: (statement) => actor.call(statement.name, ERRORS, () => database.run(statement)),
