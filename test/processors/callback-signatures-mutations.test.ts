@@ -110,7 +110,10 @@ function flipBit(bytes: Buffer, place: number, bit: number): Buffer {
 const flipText = (text: string, { place, bit }: Draw) =>
   flipBit(Buffer.from(text, 'latin1'), place, bit).toString('latin1');
 
-/** Serializes the JSON value to different bytes, as proxies that parse bodies may. Adds a space if it is not JSON. */
+/**
+ * Serializes the JSON value to different bytes, as proxies that parse bodies may. Adds a space if the body is not JSON,
+ * or its bytes would stay the same.
+ */
 function reserialised(body: Buffer): Buffer {
   try {
     const again = Buffer.from(JSON.stringify(JSON.parse(body.toString()), undefined, 1));

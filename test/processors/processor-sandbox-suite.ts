@@ -67,7 +67,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
       });
 
     describe('charging', () => {
-      test('returns 201 for a charge, and lists it immediately by id, by key and by payment', async () => {
+      test('returns 201 for a charge, and finds it immediately by id, by key and by payment', async () => {
         const answer = await charge('tok_ok');
         expect(answer.status).toBe(201);
         const made: unknown = JSON.parse(answer.body);
@@ -136,7 +136,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
         expect(await post('/charges', { metadata, ...rest, amount }, key)).toEqual(first);
       });
 
-      test('charges for every request without a key', async () => {
+      test('creates a separate charge for each request without a key', async () => {
         await post('/charges', order());
         await post('/charges', order());
         expect(await listed()).toHaveLength(2);
@@ -172,7 +172,7 @@ export function describeSandbox(booksKind: string, createBooks: () => Promise<Bo
       });
     });
 
-    describe('the handling of magic sources', () => {
+    describe('with magic sources,', () => {
       test('returns 402 for tok_declined, lists the charge as declined, and finds it by its key', async () => {
         const answer = await charge('tok_declined');
         expect(answer.status).toBe(402);

@@ -135,7 +135,7 @@ export function describeProcessor(
         const order = freshOrder({ source });
         const error = await fault(order);
         expect(error).toBeInstanceOf(AmbiguousError);
-        // The sandbox's API Gateway may time out before the caller does.
+        // The API Gateway of a deployed sandbox may time out before the caller does.
         expect(error).toMatchObject({ code: expect.stringMatching(`^(${code}|processor_error)$`) });
         expect(await find(order)).toEqual({ kind: 'absent' });
         const outcome = await charge(order);

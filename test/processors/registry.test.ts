@@ -42,7 +42,7 @@ describe('the processors of the registry', () => {
     },
   );
 
-  test('are reported with the test files that they lack', () => {
+  test('fail this check with an instruction for each contract suite that their tests lack', () => {
     expect(missingSuites('tillhouse')).toEqual([
       'add a test/processors/tillhouse-*.test.ts that imports ./processor-suite.ts',
       'add a test/processors/tillhouse-*.test.ts that imports ./processor-changes-suite.ts',

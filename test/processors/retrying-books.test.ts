@@ -3,7 +3,10 @@ import { booksBreaker, retryingBooks } from '../../lambdas/processors/retrying-b
 import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
-/** Returns Stripe's books whose requests get these responses in order, and the request times in milliseconds. */
+/**
+ * Returns Stripe's books with retries, without and with a circuit breaker. Their requests get these responses in order,
+ * then the last response again. `asked` contains the times of the requests, in milliseconds.
+ */
 function booksAnswering(...answers: readonly { readonly status: number; readonly retryAfter?: string }[]) {
   let nowMs = 0;
   const asked: number[] = [];
@@ -61,7 +64,7 @@ describe("a job's read from Stripe", () => {
     expect(asked).toEqual([0, 600, 2_700]);
   });
 
-  test('causes at most one retry for every five reads, plus ten, during a long outage of the processor', async () => {
+  test('is retried at most once for every five reads, plus ten times, during a long outage of the processor', async () => {
     const { books, asked } = booksAnswering({ status: 503 });
     for (let read = 0; read < 100; read += 1) await books.readCharge('pi_1', LIMIT).catch(() => undefined);
     expect(asked.length).toBeLessThanOrEqual(100 * 1.2 + 10);

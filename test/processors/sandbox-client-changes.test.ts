@@ -261,7 +261,7 @@ describe('for the changes of the sandbox client,', () => {
     });
   });
 
-  test('the look-up reads the charge, and finds changes of other users of the account, too', async () => {
+  test('the look-up reads the charge, and also finds a change that another user of the account made', async () => {
     answers(200, chargeWith({ ...captured, amount_captured: 450 }));
     expect(await find(capture)).toEqual({
       kind: 'applied',

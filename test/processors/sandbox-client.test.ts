@@ -114,7 +114,7 @@ describe('for the sandbox client,', () => {
     await expect(books.readCharge('ch_1', LIMIT)).rejects.toMatchObject(mismatch);
   });
 
-  test('a "livemode" in text does not affect the mode of a response', async () => {
+  test('a "livemode" in the metadata does not affect the mode of a response', async () => {
     const quoted = { ...chargeFor(order).metadata, livemode: 'true', note: '"livemode":true' };
     answers(201, JSON.stringify({ ...chargeFor(order), metadata: quoted }));
     expect(await client.charge(order, LIMIT)).toEqual({ kind: 'succeeded', chargeId: 'ch_1' });
@@ -191,7 +191,7 @@ describe('for the sandbox client,', () => {
     ['capture', { capture: 'manual' }],
     ['payment', { metadata: { payment: 'pay_other', operation: 'pay_other' } }],
     ['status', { status: 'declined', failure: { code: 'card_declined', message: 'no' } }],
-  ])('a 201 with a different %s than requested is a mismatch', async (_field, changes) => {
+  ])('a 201 whose %s does not fit the request is a mismatch', async (_field, changes) => {
     answers(201, JSON.stringify({ ...chargeFor(order), ...changes }));
     await expect(client.charge(order, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',
@@ -291,11 +291,17 @@ describe('for the sandbox client,', () => {
       { capture: 'manual' },
       { kind: 'authorized', chargeId: 'ch_1' },
     ],
-  ])('a response to a look-up is classified by its content: %s', async (_what, found, outcome) => {
-    const manual = { ...order, capture: 'manual' as const };
-    answers(200, JSON.stringify('data' in found ? found : { data: [{ ...chargeFor(manual), ...found }], next: null }));
-    expect(await client.findCharge(manual, LIMIT)).toEqual(outcome);
-  });
+  ])(
+    'a look-up returns the outcome of the charge request, regardless of later changes: %s',
+    async (_what, found, outcome) => {
+      const manual = { ...order, capture: 'manual' as const };
+      answers(
+        200,
+        JSON.stringify('data' in found ? found : { data: [{ ...chargeFor(manual), ...found }], next: null }),
+      );
+      expect(await client.findCharge(manual, LIMIT)).toEqual(outcome);
+    },
+  );
 
   test.each([
     ['two charges with one key', 200, () => ({ data: [chargeFor(order), chargeFor(order)], next: null })],

@@ -82,7 +82,7 @@ describe('the sandbox’s books over HTTP', () => {
     ]);
   });
 
-  test('accept a list of 1,000 refunds, and replace malformed characters with spaces', async () => {
+  test('accept a list of 1,000 refunds, and replace unpaired surrogates in failure texts with spaces', async () => {
     const { order, chargeId } = await charged();
     const answer = await fetch(`${server.url}/charges/${chargeId}`);
     const charge = (await answer.json()) as Record<string, unknown>;
@@ -141,12 +141,15 @@ describe('the sandbox’s books over HTTP', () => {
     [401, '{}', 'processor_unauthorized'],
     [200, '{}', 'processor_answer_unreadable'],
     [200, 'no JSON', 'processor_answer_unreadable'],
-  ])('throw on a %d response %s instead of reporting the charge as missing', async (status, body, code) => {
-    const raw = await serveRaw((socket) => void socket.end(httpAnswer(status, body)));
-    const broken = createSandboxBooks({ url: raw.url, clock: CLOCK });
-    await expect(broken.readCharge('ch_1', LIMIT)).rejects.toMatchObject({ code });
-    await raw[Symbol.asyncDispose]();
-  });
+  ])(
+    'throw on a %d response with the body “%s” instead of reporting the charge as missing',
+    async (status, body, code) => {
+      const raw = await serveRaw((socket) => void socket.end(httpAnswer(status, body)));
+      const broken = createSandboxBooks({ url: raw.url, clock: CLOCK });
+      await expect(broken.readCharge('ch_1', LIMIT)).rejects.toMatchObject({ code });
+      await raw[Symbol.asyncDispose]();
+    },
+  );
 });
 
 function never(): never {

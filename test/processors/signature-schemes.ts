@@ -46,8 +46,8 @@ const DECLARED = {
     secretOf: withPrefix,
     sign: (signing) => ({ 'stripe-signature': inHexadecimal(signing) }),
   },
-  // The scheme of Tillhouse, a processor that exists only in tests. Its header has neither a version nor the usual
-  // name.
+  // The scheme of Tillhouse, a processor that exists only in tests. Its header contains no version, and its name does
+  // not contain the word "signature".
   'tillhouse-seal': {
     secrets: ['old-seal', 'new-seal'],
     secretOf: (key) => key.toString('hex'),

@@ -161,14 +161,14 @@ describe('the Stripe adapter classifies each response by its possible effect:', 
 
   test.each([
     ['amount', { amount: 1_998, amount_received: 1_998 }],
-    ['amount taken', { amount_received: 1 }],
+    ['captured amount', { amount_received: 1 }],
     ['currency', { currency: 'usd' }],
-    ['capture', { capture_method: 'manual' }],
+    ['capture method', { capture_method: 'manual' }],
     ['payment', { metadata: { payment: 'pay_other', operation: 'pay_other' } }],
-    ['status', { status: 'requires_payment_method' }],
-    ['confirmation', { status: 'requires_confirmation' }],
-    ['hold', { status: 'requires_capture' }],
-  ])('an intent whose %s differs from the request is a mismatch', async (_field, changes) => {
+    ['status (no payment method)', { status: 'requires_payment_method' }],
+    ['status (not confirmed)', { status: 'requires_confirmation' }],
+    ['status (only authorized)', { status: 'requires_capture' }],
+  ])('an intent whose %s does not fit the request is a mismatch', async (_field, changes) => {
     answers(200, intent(changes));
     await expect(client.charge(wanted, LIMIT)).rejects.toMatchObject({
       name: 'AmbiguousError',

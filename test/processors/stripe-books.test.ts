@@ -191,7 +191,7 @@ describe('Stripe’s books', () => {
     ['appeal_needs_response', 'open'],
     ['won', 'won'],
     ['lost', 'lost'],
-  ])('report a dispute whose status at Stripe is %s as %s', async (status, ours) => {
+  ])('report a dispute whose status at Stripe is %s as %s (undefined: not reported)', async (status, ours) => {
     const { chargeId } = await charged();
     double.books.dispute(chargeId, 500, status);
     expect((await read(chargeId))?.disputes.map((dispute) => dispute.status)).toEqual(ours === undefined ? [] : [ours]);
@@ -220,7 +220,7 @@ describe('Stripe’s books', () => {
     await expect(read('pi_none')).rejects.toMatchObject({ name: 'AmbiguousError', code: 'processor_error' });
   });
 
-  test('find the charges of all operations of a payment, oldest first', async () => {
+  test('find all charges of a payment, oldest first, even if two have the same operation', async () => {
     const { order, chargeId } = await charged();
     double.advance(24 * 60 * 60 * 1_000);
     const again = await client.charge(order, LIMIT);

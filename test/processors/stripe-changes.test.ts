@@ -103,7 +103,7 @@ describe('a change of a charge at Stripe', () => {
     },
   );
 
-  test('is made once if it is a refund, even if it is resent after its key expired', async () => {
+  test('takes effect once if it is a full refund, even if it is resent after its key expired', async () => {
     const { chargeId, toChange } = await charged();
     const order = toChange(refund(1_999));
     const outcome = await client.change(order, LIMIT);
@@ -141,7 +141,7 @@ describe('a change of a charge at Stripe', () => {
     });
   });
 
-  test('is pending until it settles if it is a refund, and failed with Stripe’s reason if the payer does not get the money', async () => {
+  test('is pending if it is a refund that has not settled, and failed with Stripe’s reason if the refund does not reach the payer', async () => {
     const { chargeId, toChange } = await charged({ source: 'pm_card_pendingRefund' });
     const order = toChange(refund(700));
     const fact = { kind: 'refund', refundId: order.operationId, chargeId, amountMinor: 700 };

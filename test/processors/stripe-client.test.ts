@@ -202,7 +202,7 @@ describe('a charge at Stripe', () => {
     ['error_after', 'AmbiguousError', 'processor_error'],
     ['malformed_after', 'AmbiguousError', 'processor_answer_unreadable'],
     ['silent_before', 'AmbiguousError', 'processor_timeout'],
-  ] as const)('throws the same error as its look-up after the fault %s: %s %s', async (trouble, name, code) => {
+  ] as const)('fails with the same error as a look-up after the fault %s: %s %s', async (trouble, name, code) => {
     double.trouble([trouble, trouble], 'anyCall');
     const limit = trouble === 'silent_before' ? SHORT : LIMIT;
     await expect(client.charge(order(), limit)).rejects.toMatchObject({ name, code });

@@ -318,7 +318,7 @@ export class StripeDoubleBooks {
   }
 
   /**
-   * Opens a dispute.
+   * Adds a dispute with this status at Stripe, and returns its id.
    * @param inCurrency currency of the dispute, by default the charge's currency
    * @param fees fees of the dispute, by default none
    */

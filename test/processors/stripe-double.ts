@@ -10,7 +10,10 @@ export type StripeTrouble =
   | 'silent_before'
   /** The call is applied, and gets no response. */
   | 'silent_after'
-  /** The call gets a 500, which is stored under the idempotency key, as at Stripe. */
+  /**
+   * `error_before`: the call is not applied. `error_after`: the call is applied. Either way, the response is a 500,
+   * which is stored under the idempotency key, as at Stripe.
+   */
   | 'error_before'
   | 'error_after'
   /** A gateway in front of the API returns 503: the call is neither applied nor stored under the key. */
@@ -86,8 +89,8 @@ interface KnownKey {
  * ("Idempotent requests"; "Advanced error handling"):
  *
  * The first result, including an error, is stored for 24 hours. Different parameters under a known key are an
- * `idempotency_error`. A key in use gets 409. A refusal before the endpoint starts (limits, keys, parameters) is not
- * stored.
+ * `idempotency_error`. A key in use gets 409. A refusal before the endpoint starts (rate limit, API key, parameters)
+ * is not stored.
  */
 export async function serveStripe(options: StripeDoubleOptions = {}): Promise<StripeDouble> {
   const double = new Double(options);

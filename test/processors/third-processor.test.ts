@@ -140,7 +140,7 @@ describe('a processor added by one folder and one registry entry', () => {
     expect(refused).toMatchObject({ status: 400, body: { code: 'invalid_request', param: 'source' } });
     expect(double.sales).toEqual([]);
     expect(await harness.pay('k', francs('till_now'))).toMatchObject({ status: 201 });
-    // A different source with the same key is a different request, even if the processor accepts that source.
+    // A different source with a known key is a different request, even if the source is invalid.
     expect(await harness.pay('k', francs('tok_ok'))).toMatchObject({ status: 422 });
   });
 
@@ -162,7 +162,7 @@ describe('a processor added by one folder and one registry entry', () => {
     });
   });
 
-  test('is disabled in a deployment without its settings', () => {
+  test('is disabled in a deployment without its settings, and incomplete settings are refused', () => {
     const { TEST_TILLHOUSE_URL, TEST_TILLHOUSE_SHOP, TEST_TILLHOUSE_KEY_SECRET_ID, ...without } = environment(
       double.url,
     );

@@ -4,9 +4,10 @@ import type { CallLimit } from '../../../lambdas/kernel/world.ts';
 import { callOnce, type HttpAnswer } from '../../../lambdas/outbound/http-call.ts';
 
 /**
- * HTTP client of Tillhouse's API. The caller chooses the names of sales and returns, so a name is an idempotency key:
+ * Options of the HTTP client of Tillhouse's API. The caller chooses the names of sales and returns, so a name is an
+ * idempotency key:
  *
- *   PUT /sales/{name}                  { cents, currency, token, payment } → 200 sale | 402 { why } | 422 other body
+ *   PUT /sales/{name}                  { cents, currency, token, payment } → 200 sale | 402 { why }
  *   GET /sales/{name}                  sale | 404
  *   GET /sales?payment=<id>            { sales }
  *   PUT /sales/{name}/returns/{name}   { cents } → 200 sale | 422 { why }

@@ -36,7 +36,7 @@ export function createTillhouseBooks(
   };
 }
 
-/** Renders a sale as a processor charge. The sale's name is the operation id of its payment. */
+/** Converts a sale to a processor charge. The sale's id is the operation id of the charge request. */
 export function processorCharge({ id, payment, cents, currency, state, returns, made }: Sale): ProcessorCharge {
   const paymentId = parsePaymentId(payment);
   return {
