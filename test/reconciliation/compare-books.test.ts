@@ -119,8 +119,8 @@ test('a recorded stray charge is no mismatch, even if the processor’s search d
   expect(harness.differences()).toEqual([]);
 });
 
-describe('a charge whose metadata names another payment', () => {
-  test('is a mismatch of both payments: the payment that recorded it, and the payment in its metadata', async () => {
+describe('a charge of a payment, after its metadata was changed,', () => {
+  test('is a mismatch of both payments if the metadata names another payment than the one that recorded the charge', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment: other, operation: payment } });
@@ -130,7 +130,7 @@ describe('a charge whose metadata names another payment', () => {
     expect(found.get(other)).toMatchObject({ processorMinor: 2000, ledgerMinor: 1000 });
   });
 
-  test('is a mismatch even if only the operation in the metadata differs, and the amounts are equal', async () => {
+  test('is a mismatch even if the metadata names only another operation, and the amounts are equal', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment, operation: other } });

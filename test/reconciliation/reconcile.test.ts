@@ -23,7 +23,7 @@ beforeEach(() => {
   harness = new ReconcileHarness();
 });
 
-/** Returns the same books with one charge per page. Reads each list once. */
+/** Returns books with one charge per page. Reads each list of the given books only once. */
 function paged(books: ProcessorBooks): ProcessorBooks {
   const lists = new Map<string, readonly ProcessorCharge[]>();
   return {
@@ -49,7 +49,7 @@ describe('books that agree', () => {
     expect(harness.counted).toEqual([{ confirmed: 0, suspected: 0 }]);
   });
 
-  test('need 11 reads and 1 list request for an hour without payments, and 8 more reads for each additional day', async () => {
+  test('need 11 reads and 1 list request for an hour without payments, and about 8 reads for each day of the daily comparison', async () => {
     await harness.recent();
     harness.wait(HOUR);
     const { counts, tools } = harness.metered();
@@ -315,7 +315,7 @@ describe('a difference', () => {
     expect(harness.changes).toHaveLength(4);
   });
 
-  test('is removed after a charge’s wrong payment id is corrected', async () => {
+  test('is replaced by a difference of the right payment after a charge’s wrong payment id is corrected', async () => {
     const wrong = await harness.paid('k-1');
     const right = await harness.paid('k-2');
     const stray = await harness.makeStrayCharge(wrong, 700);
@@ -425,7 +425,7 @@ describe('a difference', () => {
   });
 });
 
-describe('a charge without a payment', () => {
+describe('a charge that belongs to no payment of its processor account', () => {
   test('is listed separately for operators, with the payment id in its metadata, until it is refunded', async () => {
     invariant(UNKNOWN !== undefined, 'the payment id is malformed');
     const named = await harness.makeStrayCharge(UNKNOWN, 300);
@@ -486,7 +486,7 @@ describe('a charge without a payment', () => {
 });
 
 describe('a run', () => {
-  test('covers all pages of all books and all minutes, from any cursor', async () => {
+  test('compares the payments of all pages of all books, although each page continues from a cursor', async () => {
     const payments: string[] = [];
     for (let payment = 0; payment < 12; payment += 1) {
       payments.push(await harness.paid(`k-${payment}`));
