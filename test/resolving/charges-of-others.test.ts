@@ -151,7 +151,7 @@ describe('the payment’s own charge, identified only by the operation id in its
   });
 });
 
-describe('a charge whose metadata was removed', () => {
+describe('a refund of a charge whose metadata was removed', () => {
   const refunded = async (charge: string) => {
     await edit(charge, {});
     world.clock.advance(30 * 24 * 60 * MINUTE_MS);
@@ -165,7 +165,7 @@ describe('a charge whose metadata was removed', () => {
     expect(await paymentOf(mine)).toMatchObject({ amountRefundedMinor: 1000 });
   });
 
-  test('is recorded by a callback that names the payment, even if it is a stray charge', async () => {
+  test('is recorded by a callback that names the payment, even if the charge is a stray charge', async () => {
     await world.pay(mine);
     const { paymentId } = mine;
     const { chargeId } = await world.processor.inside.charge({ paymentId, operationId: 'by-hand', amountMinor: 1000 });
@@ -173,7 +173,7 @@ describe('a charge whose metadata was removed', () => {
     expect(await refunded(chargeId)).toMatchObject({ transitions: ['refund.completed'] });
   });
 
-  test('is not recorded if it belongs to a different payment than the callback names', async () => {
+  test('is not recorded if the charge belongs to a different payment than the callback names', async () => {
     await world.pay(mine);
     expect(await refunded(world.chargeOf(other))).toEqual({
       kind: 'orphaned',

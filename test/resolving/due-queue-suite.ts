@@ -10,7 +10,7 @@ export interface HoldsUnderTest {
 }
 
 const T0 = Date.UTC(2026, 2, 1, 12);
-/** Maximum number of pages that a test reads, with one row per page. Exceeds the number of shards. */
+/** Maximum number of pages that a test reads. Suffices for pages of one row, even with the rows of earlier tests. */
 const MAX_PAGES = 60;
 
 /** Registers the contract tests of every DueQueue, using the queue of holds. */

@@ -229,7 +229,7 @@ describe('an authorization hold', () => {
     expect(await expireLater()).toMatchObject({ done: 1 });
   });
 
-  test('does not change the cancel reason "requested" of a payment that the merchant canceled', async () => {
+  test('keeps the cancel reason "requested" if the merchant has canceled the payment', async () => {
     await world.authorize();
     await world.ask({ kind: 'cancel' });
     overdue();

@@ -56,7 +56,7 @@ export class HoldWorld extends World {
     return this.change(change(this.request, `merchant-${command.kind}`, command));
   }
 
-  /** Expires the hold at the processor, which sends a callback. */
+  /** Expires the hold at the processor if it is still authorized. Delivers a callback in either case. */
   async expireAtProcessor(): Promise<void> {
     const { chargeId, processor } = this;
     const charge = processor.charges(this.request.paymentId).find((each) => each.chargeId === chargeId);

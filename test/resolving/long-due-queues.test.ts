@@ -80,7 +80,7 @@ describe('a hold', () => {
   const MARGIN_MS = 2 * HOUR_MS;
 
   test(
-    'is voided within hours, although many others are unreadable, are kept longer or fail slowly, and all shards before it are full',
+    'is voided within hours, although it is in the last shard, and many other holds are unreadable, valid for longer or fail slowly',
     async () => {
       const { clock, processor } = harness;
       const lastShard = HOLDS.shards() - 1;

@@ -120,7 +120,7 @@ const firstWaitMs = (name: string): number => {
   const [firstMs = 0, readMs = Number.POSITIVE_INFINITY] = timesOf(name);
   return looked.has(name) ? readMs - firstMs : Number.POSITIVE_INFINITY;
 };
-/** Returns the names of the entries that once waited longer than the interval for their age, plus the allowance. */
+/** Returns the names of entries that waited, at any time, longer than the interval for their age plus the allowance. */
 const overdue = (schedules: ReadonlyMap<string, LookUpSchedule>): readonly string[] =>
   [...schedules].flatMap(([name, schedule]) =>
     timesOf(name).some((atMs, index, times) => {

@@ -36,7 +36,7 @@ describe('an object of an old payment, open in the books but final in the chain,
     },
   );
 
-  test('leaves the queue again if it has ended at the processor, too', async () => {
+  test('is removed from the queue again if it is no longer open at the processor', async () => {
     const world = new OpenObjectsWorld();
     const payment = paymentRequest('ended');
     await world.pay(payment);

@@ -49,7 +49,7 @@ async function succeedsLate(key: string): Promise<{ request: CreatePayment; char
   return { request, charge };
 }
 
-/** Runs the resolver for this number of days. */
+/** Runs the jobs of the resolver for this number of days. */
 async function live(days: number): Promise<void> {
   for (let minute = 0; minute < days * 24 * 60; minute += RUN_EVERY_MINUTES) {
     await harness.resolveInquiries();
@@ -403,7 +403,7 @@ describe('when the processor is no longer configured,', () => {
     expectReported(request);
   });
 
-  test('an unknown outcome stays queued, raises one alarm each time, and is finished when the processor is configured again', async () => {
+  test('an unknown outcome stays queued, raises one alarm per removal of its processor, and is finished when the processor is configured again', async () => {
     const request = paymentRequest('unknown_elsewhere', { source: 'tok_async' });
     await harness.pay(request);
     const undecidable = async (tools: () => typeof harness.tools) => {

@@ -98,7 +98,7 @@ export class OpenObjectsWorld extends World {
     return { there, booked: netDebitMinor('processor_clearing', 'EUR', postings) };
   }
 
-  /** Captures an amount that differs from the requested amount, which brings the payment into review. */
+  /** Creates the payment, and captures a different amount than requested, so that the payment needs a review. */
   async bringIntoReview(payment: CreatePayment): Promise<void> {
     await this.pay({ ...payment, source: 'tok_async' });
     const charge = this.chargeOf(payment);

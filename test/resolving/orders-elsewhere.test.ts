@@ -19,7 +19,7 @@ async function paidOrder() {
   return { harness, request };
 }
 
-/** Runs the jobs of a deployment with changed settings. */
+/** Runs the jobs every minute in a deployment without a shop, or with the settings `deployed`. @returns the alarms */
 async function runFor(harness: World, minutes: number, deployed: object): Promise<AlarmMetric[]> {
   const alarms: AlarmMetric[] = [];
   const { stock: _stock, referrals: _referrals, mailer: _mailer, ...tools } = harness.tools;

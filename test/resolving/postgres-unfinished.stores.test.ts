@@ -32,7 +32,7 @@ describeOnPostgres((toolsOf, database) => {
     };
   });
 
-  test('a claim that was completed since the read is not queued again', async () => {
+  test('a claim that was completed after the queue was read is not queued again', async () => {
     const id = paymentIdFor('postponed-late');
     const payments = new PostgresStore(toolsOf());
     const record = openRecord(id);

@@ -52,7 +52,7 @@ function rebuild(
   return rebuildQueues(tools, begin, progress);
 }
 
-/** Lists the stored rows that a rebuild would write. */
+/** Lists all stored rows of the kinds that a rebuild writes, sorted by key. */
 function queued(): readonly (readonly [string, Record<string, unknown>])[] {
   return KINDS.flatMap((kind) => world.store.database.items(TABLES.registry, RegistryRow[kind]))
     .map((row) => [`${row['pk'] as string} ${row['sk'] as string}`, row] as const)
@@ -159,7 +159,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(world.taken(again)).toBe(0);
   });
 
-  test('does not fail a refund by another user of the account, even if its id looks like a Payonce id', async () => {
+  test('does not cause a refund by another user of the account to be recorded as failed, even if its id looks like a Payonce id', async () => {
     const request = await pay('external');
     const charge = world.chargeOf(request);
     const refund = { id: 'ref_abc', object: 'refund', charge, amount: 300, status: 'pending', metadata: {} } as const;
@@ -188,7 +188,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(queued()).toEqual(expect.arrayContaining([...was]));
   });
 
-  test('voids a stray hold that reappeared after a void; the second void has a new operation id', async () => {
+  test('queues the void of a stray hold that reappeared after a void; the second void has a new operation id', async () => {
     const held = await pay('reappears', { source: 'tok_async', capture: 'manual' });
     const charge = world.chargeOf(held);
     await world.processor.inside.decline(charge);
@@ -231,7 +231,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(await world.store.chargesToReturn(ALL_DUE)).toEqual([]);
   });
 
-  test('restores the check of the books that an operator’s decision queued; it refunds a charge that contradicts the decision', async () => {
+  test('restores the check of the books that an operator’s decision queued; a charge that contradicts the decision is then refunded', async () => {
     const decided = await pay('decided', { source: 'tok_async' });
     const charge = world.chargeOf(decided);
     await world.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 999 });
@@ -255,7 +255,7 @@ describe('the queue rebuild after a Registry restore', () => {
     expect(keys()).toEqual([]);
   });
 
-  test('reopens an order after the failure of its refund, even if its payment has newer transitions', async () => {
+  test('queues an order whose refund failed, even if its payment has newer transitions; the order is then reopened', async () => {
     const order = orderRequest('undone', { items: [{ sku: 'sku_none', quantity: 1 }] });
     await world.order(order);
     await world.resolveFor(5);

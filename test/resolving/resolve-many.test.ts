@@ -103,7 +103,7 @@ test('one run works on an order no longer than a request does; the next run cont
   expect(harness.mailer.outbox).toHaveLength(1);
 });
 
-test('if all queues are full and slow, each gets its share of the run within the worker’s minute', async () => {
+test('if all queues are full and slow, each gets its share of the time, and the run ends within a minute', async () => {
   const harness = new World();
   const { clock, store } = harness;
   const startedAtMs = clock.nowMs();

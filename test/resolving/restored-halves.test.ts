@@ -168,7 +168,7 @@ describe('the recovery', () => {
     ['a correction', 2, 'cor', 'effect', 201],
     ['an approved correction', 3, 'apr', 'effect', 200],
   ])(
-    'reports the key of %s, and handles a retry with that key as a first request',
+    'reports the key of %s, and a later retry with that key is handled as a first request',
     async (history, transaction, row, kind, status) => {
       const { world, last } = await restored(history, transaction, [row]);
       const lost = await world.recover();
@@ -249,7 +249,7 @@ describe('the recovery', () => {
     expect(world.world.refundedAtProcessor({ paymentId: world.paymentId })).toBe(300);
   });
 
-  test('completes an order whose contact details are lost, but sends no e-mail', async () => {
+  test('lets a retry complete an order whose contact details are lost, but without an e-mail', async () => {
     const { world, last } = await restored('an order', 0, ['ord', 'ORD']);
     await world.recover();
     expect(await last.act(world)).toMatchObject({

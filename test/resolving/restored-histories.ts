@@ -33,7 +33,10 @@ const bank = (what: string, act: (inside: RestoredWorld['inside'], charge: strin
     const [charge] = world.world.processor.charges(world.paymentId);
     if (charge !== undefined) await act(world.inside, charge.chargeId);
   });
-/** Returns a step that sends callbacks for all charges. The processor resends unacknowledged callbacks. */
+/**
+ * Returns a step that sends a callback for each charge. If the tables are lost during the step, it is repeated, because
+ * the processor resends unacknowledged callbacks.
+ */
 const callbacks = (id: string) =>
   happens(`callbacks ${id}`, async ({ world, inside }) => {
     for (const { chargeId } of inside.all) await world.deliver(callback(`${id}-${chargeId}`, chargeId));

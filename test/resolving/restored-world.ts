@@ -49,9 +49,9 @@ export class RestoredWorld {
   readonly transactions: Transaction[] = [];
   /** Payments that the comparison reported, and payments whose chains the recovery reported as broken or unreadable. */
   readonly #named = new Set<string>();
-  /** Payments and orders whose keys the recovery reported. */
+  /** Payments and orders with an operation that the recovery reported as lost. */
   readonly #lost = new Set<string>();
-  /** Payments and orders that raised an alarm. */
+  /** Payments and orders about which a job raised an alarm. */
   readonly #alarmed = new Set<string>();
   readonly #made = new Map<string, Reply>();
 
@@ -170,7 +170,7 @@ export class RestoredWorld {
     );
   }
 
-  /** Runs the jobs `minutes` times, every `everyMs` milliseconds. */
+  /** Runs the resolver and retries orphans `minutes` times, every `everyMs` milliseconds. Then expires holds once. */
   async work(minutes: number, everyMs = MINUTE_MS): Promise<void> {
     const { world } = this;
     const alarm = (_what: unknown, about: string) => void this.#alarmed.add(about);
@@ -193,7 +193,7 @@ export class RestoredWorld {
     return this.world.reported.map((error) => `a job fails in every run: ${(error as Error).message}`);
   }
 
-  /** Compares the Ledger with the processor's books of two days, and remembers the payments with mismatches. */
+  /** Compares the Ledger with the processor's books a day later, and remembers the payments with mismatches. */
   async compare(): Promise<void> {
     if (this.inside.all.length === 0) return;
     const comparing = new ReconcileHarness({}, this.world);

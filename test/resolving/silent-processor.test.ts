@@ -32,7 +32,7 @@ const held: Enqueue = (at) => world.paid({ capture: 'manual' })(at);
 const resolve = () => world.sweep();
 const begin = (enqueue: Enqueue, silent: number, afterMs: number) => world.begin(enqueue, [silent, HEALTHY], afterMs);
 
-/** Returns the longest time without a call about this name, from `fromMs` until now, in milliseconds. */
+/** Returns the longest time without a call about this payment or charge since `fromMs`, in milliseconds. */
 function longestGapMs(name: string, fromMs: number): number {
   const times = [fromMs, ...(world.seen.get(name) ?? []), world.clock.nowMs()];
   return Math.max(...times.map((atMs, index) => (times[index + 1] ?? atMs) - atMs));

@@ -83,7 +83,7 @@ export class SilentWorld extends World {
   /** Duration of a call to the processor `silent`, in milliseconds. */
   #otherMs = 0;
   #calls = 0;
-  /** Number of entries that were written. */
+  /** Number of payment requests and orphans that were created. Makes their ids unique. */
   #entries = 0;
 
   constructor() {

@@ -32,7 +32,7 @@ test('a run of the resolver finishes and counts a stale claim, and reports the r
   expect((await harness.chain(crashed)).state.payment.status).toBe('succeeded');
 });
 
-test('an unreadable queue does not block the other queues', async () => {
+test('a run reports an unreadable queue, counts one failure, and does not throw', async () => {
   const harness = new World();
   const work = {
     ...observedWork(harness.store, harness.clock, () => undefined),

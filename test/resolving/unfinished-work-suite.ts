@@ -260,7 +260,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await work.chargesToReturn(ALL_DUE)).not.toContainEqual(charge);
     });
 
-    test('still list a requeued refund of a hold if its void is closed late', async () => {
+    test('still list the refund of a captured stray hold if the earlier entry for its void is closed late', async () => {
       await claim();
       const hold = await find('held', { by: 'void' });
       const money = await find('taken', { by: 'refund', foundAtMs: claimedAtMs + 1 });
