@@ -45,7 +45,7 @@ function roomOf(file: string): string {
   return first === 'world' ? `world-${second}` : first;
 }
 
-/** Returns the test files of a suite that uses the local AWS, by the name of their entry, relative to `test/`. */
+/** Returns the files of a suite that uses the local AWS, by the name of their entry. Paths are relative to `test/`. */
 export function filesOnLocalAws(suite: 'stores' | 'deployed'): ReadonlyMap<string, readonly string[]> {
   const files = testFiles().filter((file) => file.endsWith(`.${suite}.test.ts`));
   // jest-cucumber mixes up the steps of two features in one module registry, so each feature has its own entry.

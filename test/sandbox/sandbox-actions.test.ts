@@ -175,7 +175,7 @@ describe('a charge that requires an action of the payer', () => {
   test.each([
     ['void', 'requested'],
     ['expire', 'abandoned'],
-  ])('accepts no decision after %s, and charges nothing', async (how, reason) => {
+  ])('accepts no decision after the call “%s”, and charges nothing', async (how, reason) => {
     const { id } = await asked();
     await harness.post(how === 'void' ? `/charges/${id}/void` : `/control/charges/${id}/expire`);
     for (const answer of [await approve(id), await refuse(id)]) {
