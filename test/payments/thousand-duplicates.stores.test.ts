@@ -7,7 +7,7 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 
 const DUPLICATES = whole(1_000, { slice: 250 });
-/** The number of concurrent duplicates. More duplicates would test the sockets of a slow machine, not the claim. */
+/** Maximum number of concurrent duplicates. In a slice, more would test a slow machine's sockets, not the claim. */
 const AT_ONCE = whole(1_000, { slice: 50 });
 
 let tables: Awaited<ReturnType<typeof createTables>>;

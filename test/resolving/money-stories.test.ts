@@ -59,7 +59,7 @@ async function live(days: number): Promise<void> {
   }
 }
 
-/** Returns the captured amount minus all refunds, and minus the disputes that are not won, in minor units. */
+/** Returns the captured amount minus the successful refunds and the disputes that are not won, in minor units. */
 function heldAtProcessor(request: CreatePayment): number {
   const disputed = harness.processor
     .charges(request.paymentId)

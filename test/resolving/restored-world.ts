@@ -232,7 +232,7 @@ export class RestoredWorld {
     return isAnswered && made === 0 ? ['an operator’s effect was acknowledged but is missing from the chain'] : [];
   }
 
-  /** Returns the approvals whose status disagrees with the chain of their payment. */
+  /** Returns a sentence for each approval whose verdict contradicts the chain of its payment. */
   async misjudged(): Promise<readonly string[]> {
     const { store } = this.world;
     const found: string[] = [];
