@@ -49,7 +49,7 @@ describe('the setting paymentRequests', () => {
     [
       "Payonce's own source as a sender",
       { senders: [{ ...OWNER, source: 'payonce' }] },
-      'senders.0.source must be the source',
+      'senders.0.source must be an event source',
     ],
     [
       'a wildcard in a subject',
