@@ -22,7 +22,7 @@ const listOf = (value: string | readonly string[]): readonly string[] => (typeof
 function describeStatement({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const found =
-    /LedgerTable|Idempotency|Registry|Views|CallbackSecret|SandboxSecret|EmailKeys|Logs|DeadLetters|Queue|Books|EventsRepublisher/g;
+    /LedgerTable|Idempotency|Registry|Views|CallbackSecret|SandboxSecret|EmailKeys|Logs|DeadLetters|Queue|Books|EventsRepublisher|ExportsWriter/g;
   const on = [...new Set(text.match(found) ?? [text])].join(', ');
   const conditions = Object.entries(Condition).flatMap(([operator, operands]) =>
     Object.entries(operands).map(([key, values]) => ` if ${operator} ${key} ${listOf(values).join(', ')}`),
@@ -216,7 +216,7 @@ describe.each(ROLES)('the role of %s', (owner, own) => {
   });
 });
 
-/** Functions that append no transitions to the Ledger. */
+/** Functions that do not append to the Ledger. */
 const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
   [
     'Reads',
@@ -289,25 +289,8 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       'dynamodb:BatchGetItem, dynamodb:BatchWriteItem, dynamodb:DeleteItem, dynamodb:GetItem, dynamodb:PutItem, dynamodb:Query on Views',
     ],
   ],
-];
-
-test.each(VIEWERS)('the role of %s has only the listed permissions for tables and secrets', (owner, own) => {
-  const reached = allowed(roles.get(owner)).filter((line) => /dynamodb:|secretsmanager:/.test(line));
-  expect(reached).toEqual([...own].sort());
-});
-
-test.each(['JobsApi', 'WebhooksApi', 'ExportsApi'])(
-  'the role of %s may access nothing in the Ledger but the activity log',
-  (owner) => {
-    const reached = allowed(roles.get(owner)).filter((line) => line.includes('LedgerTable'));
-    expect(reached).toEqual([...RECORDS_ACTIVITY].sort());
-    expect(roles.get(owner)?.filter(({ Effect }) => Effect === 'Deny')).toMatchObject([{ Sid: 'LedgerNeverChanges' }]);
-  },
-);
-
-test('the role of JobsUpkeep may not append to the Ledger', () => {
-  const reached = allowed(roles.get('JobsUpkeep')).filter((line) => line.startsWith('dynamodb:'));
-  expect(reached).toEqual(
+  [
+    'JobsUpkeep',
     [
       'dynamodb:DeleteItem, dynamodb:DescribeTimeToLive, dynamodb:Scan on Idempotency',
       `dynamodb:GetItem, dynamodb:PutItem ${onlyRows('Idempotency', 'OP#biz_*')}`,
@@ -333,19 +316,55 @@ test('the role of JobsUpkeep may not append to the Ledger', () => {
       // Reconciliation enqueues objects that are open in the processor's books but not in the Ledger.
       `dynamodb:PutItem ${rows('INQUIRY#*', 'RETURN#*')}`,
       ...WORKS_AT_RUNS.filter((line) => line.startsWith('dynamodb:')),
-    ].sort(),
-  );
+      'secretsmanager:GetSecretValue on SandboxSecret',
+    ],
+  ],
+  [
+    'EventsRelay',
+    [
+      'dynamodb:DescribeStream, dynamodb:GetRecords, dynamodb:GetShardIterator on LedgerTable',
+      'dynamodb:ListStreams on "*"',
+      `dynamodb:GetItem ${onlyRows('LedgerTable', 'PAY#*', 'ORD#*')}`,
+      `dynamodb:GetItem ${rows('JOB_MARK#*')}`,
+      `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
+    ],
+  ],
+  [
+    'EventsRepublisher',
+    [
+      `dynamodb:GetItem ${onlyRows('LedgerTable', 'PAY#*', 'ORD#*')}`,
+      'dynamodb:Query on LedgerTable',
+      `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
+    ],
+  ],
+];
+
+test.each(VIEWERS)('the role of %s has only the listed permissions for tables and secrets', (owner, own) => {
+  const reached = allowed(roles.get(owner)).filter((line) => /dynamodb:|secretsmanager:/.test(line));
+  expect(reached).toEqual([...own].sort());
 });
 
+test.each(['JobsApi', 'WebhooksApi', 'ExportsApi'])(
+  'the role of %s may access nothing in the Ledger but the activity log',
+  (owner) => {
+    const reached = allowed(roles.get(owner)).filter((line) => line.includes('LedgerTable'));
+    expect(reached).toEqual([...RECORDS_ACTIVITY].sort());
+    expect(roles.get(owner)?.filter(({ Effect }) => Effect === 'Deny')).toMatchObject([{ Sid: 'LedgerNeverChanges' }]);
+  },
+);
+
+/** Roles whose exact permissions `jobs.test.ts` and `webhooks.test.ts` list. */
+const LISTED_ELSEWHERE = ['Jobs', 'JobsApi', 'JobsExecutor', 'WebhooksApi', 'WebhooksFanOut', 'WebhooksSender'];
+
 describe('all other roles', () => {
-  test('have no access to tables and secrets in the service stack', () => {
-    const others = [...roles].filter(
-      ([owner]) =>
-        ![...ROLES, ...VIEWERS].some(([name]) => name === owner) &&
-        !/^(?:Events|ExportsContinue|Outbound|Webhooks|JobsUpkeep|JobsApi|JobsExecutor)/.test(owner),
-    );
-    expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', 'Jobs']);
-    expect(JSON.stringify(others)).not.toMatch(/dynamodb:|secretsmanager:/);
+  test('may, in the service stack, only write logs and let the writer of exports invoke itself', () => {
+    const listed = [...ROLES, ...VIEWERS].map(([name]) => name);
+    const others = [...roles].filter(([owner]) => ![...listed, ...LISTED_ELSEWHERE].includes(owner));
+    expect(others.map(([owner]) => owner).sort()).toEqual(['ApiDocuments', expect.stringMatching(/^ExportsContinue/)]);
+    expect(others.flatMap(([, statements]) => allowed(statements)).sort()).toEqual([
+      'lambda:InvokeFunction on ExportsWriter',
+      'logs:CreateLogStream, logs:PutLogEvents on Logs',
+    ]);
   });
 
   test('have, in the sandbox stack, access only to the sandbox’s table, signing secret and callers’ secret', () => {
