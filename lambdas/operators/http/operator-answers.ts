@@ -80,7 +80,7 @@ function comparisonRefusal(refusal: ComparisonRefusal, requestId: string): Answe
   switch (refusal.kind) {
     case 'charge_not_shown': {
       const detail =
-        'The books of the payment’s processor contain no such charge for this payment. The charge’s metadata must name the payment.';
+        'The books of the payment’s processor contain no such charge. The charge’s metadata or the Ledger must name the payment.';
       return problemAnswer(problem('charge_unknown_at_processor', detail, 'charge_id'), requestId);
     }
     case 'amount_not_shown': {
