@@ -7,6 +7,8 @@ import { runningProcesses, signalProcess } from './processes.ts';
 const POLL_MS = 100;
 /** Time limit of a stop, in milliseconds. It is slightly longer than the keeper's grace period. */
 const STOPPED_WITHIN_MS = 65_000;
+/** Time limit for killed processes to end, in milliseconds. */
+const KILLED_WITHIN_MS = 5_000;
 const KEEPER = join(import.meta.dirname, 'keeper.ts');
 
 interface KeptCommand {
@@ -129,10 +131,16 @@ export function isKeeperRunning(keeperPid: number): boolean {
 export async function stopKept(keeperPid: number): Promise<void> {
   if (!isKeeperRunning(keeperPid)) return;
   signalProcess(keeperPid, 'SIGTERM');
-  const untilMs = Date.now() + STOPPED_WITHIN_MS;
+  await waitWhile(() => isKeeperRunning(keeperPid) && isAlive(keeperPid), STOPPED_WITHIN_MS);
   // If the keeper was killed, or does not end in time, this process ends the rest of the group.
-  while (isKeeperRunning(keeperPid) && isAlive(keeperPid) && Date.now() < untilMs) await sleep(POLL_MS);
-  if (isKeeperRunning(keeperPid)) signalProcess(-keeperPid, 'SIGKILL');
+  if (!isKeeperRunning(keeperPid)) return;
+  signalProcess(-keeperPid, 'SIGKILL');
+  await waitWhile(() => isKeeperRunning(keeperPid), KILLED_WITHIN_MS);
+}
+
+async function waitWhile(isTrue: () => boolean, withinMs: number): Promise<void> {
+  const untilMs = Date.now() + withinMs;
+  while (isTrue() && Date.now() < untilMs) await sleep(POLL_MS);
 }
 
 function isAlive(pid: number): boolean {
