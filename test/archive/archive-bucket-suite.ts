@@ -15,6 +15,8 @@ import { type Fields, ledgerOf, rowFiles, someLedger } from './verify-world.ts';
 
 type Bucket = ArchiveObjects & StoredObjects;
 
+const HOUR_MS = 60 * 60_000;
+
 class Killed extends Error {}
 
 /** Returns a bucket whose client crashes at one call, before or after the call takes effect. */
@@ -49,10 +51,10 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
     if (line === undefined) throw new Error('there are no rows');
     return archiveObject(systemDigest, [line], lateAtMs);
   };
-  const archive = (objects: ArchiveObjects, begin: number, end: number) => {
+  const archive = (objects: ArchiveObjects, begin: number, end: number, all = lines()) => {
     const clock = new SimulatedClock(nowMs);
     const tools = { objects, digest: systemDigest, clock, entropy: { fraction: () => 0.5 }, report: () => {} };
-    return archiveLines(tools, lines().slice(begin, end), nowMs);
+    return archiveLines(tools, all.slice(begin, end), nowMs);
   };
   const findings = async () => {
     const parts = rowFiles();
@@ -94,19 +96,28 @@ export function describeArchiveBucket(name: string, make: () => Promise<Bucket>)
       expect(await bucket.names('manifests/', 'manifests/00000001.json', 10)).toEqual([]);
     });
 
-    test.each([false, true])(
-      'contains every row byte for byte despite redeliveries, split batches and crashes at a write (crash after the write took effect: %s)',
-      async (isAfter) => {
+    test.each([
+      [1, false],
+      [1, true],
+      [2, false],
+      [2, true],
+    ])(
+      'contains every row byte for byte despite redeliveries, split batches and crashes at any write (write %d, after it took effect: %s)',
+      async (call, isAfter) => {
+        // Every second row is late, so each batch takes two writes.
+        const mixed = lines().map((line, index) =>
+          index % 2 === 0 ? line : { ...line, atMs: line.atMs + 2 * HOUR_MS },
+        );
         const all = ledger.length;
         const parts = [0, Math.ceil(all / 3), Math.ceil((2 * all) / 3), all];
         for (const [index, end] of parts.slice(1).entries()) {
           const begin = parts[index] ?? 0;
-          await expect(archive(killedAt(bucket, 1, isAfter), begin, end)).rejects.toThrow(Killed);
+          await expect(archive(killedAt(bucket, call, isAfter), begin, end, mixed)).rejects.toThrow(Killed);
           // Lambda splits the batch; the archiver crashes again on the first half and receives the second half twice.
           const middle = Math.ceil((begin + end) / 2);
-          await expect(archive(killedAt(bucket, 1, isAfter), begin, middle)).rejects.toThrow(Killed);
-          await archive(bucket, begin, middle);
-          for (let time = 0; time < 2; time += 1) await archive(bucket, middle, end);
+          await expect(archive(killedAt(bucket, call, isAfter), begin, middle, mixed)).rejects.toThrow(Killed);
+          await archive(bucket, begin, middle, mixed);
+          for (let time = 0; time < 2; time += 1) await archive(bucket, middle, end, mixed);
         }
         expect(await findings()).toEqual([]);
       },
