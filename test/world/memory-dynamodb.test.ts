@@ -74,12 +74,12 @@ describe('validation by DynamoDB', () => {
     });
     await expect(client.send(put)).rejects.toThrow('Incorrect operand type');
   });
+});
 
-  test('rejects, only in memory, a parameter that the in-memory implementation would ignore', async () => {
-    const { client } = memory();
-    const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' }, ReturnItemCollectionMetrics: 'SIZE' });
-    await expect(client.send(put)).rejects.toThrow('does not support ReturnItemCollectionMetrics of PutCommand');
-  });
+test('the in-memory implementation rejects a parameter that it would ignore', async () => {
+  const { client } = memory();
+  const put = new PutCommand({ TableName, Item: { pk: 'A#1', sk: 'a' }, ReturnItemCollectionMetrics: 'SIZE' });
+  await expect(client.send(put)).rejects.toThrow('does not support ReturnItemCollectionMetrics of PutCommand');
 });
 
 test('the Stream contains each change of a row, but no write without a change', async () => {
