@@ -28,11 +28,17 @@ import {
 import { type NewDetails, newDetails, parseTransition, sampledTrace, toTransitionItem } from './items.ts';
 import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan } from './queue-items.ts';
 
-/** Converts payments and queue entries to PostgreSQL rows and back. Statements receive the rows as JSON. */
+/**
+ * Converts transitions, personal data, queue entries and orphans to PostgreSQL rows and back. Statements receive the
+ * rows as JSON.
+ */
 
 type Columns = Readonly<Record<string, string | number | boolean>>;
 
-/** The PostgreSQL rows of a transition, derived from its copy in the Ledger. */
+/**
+ * The PostgreSQL rows of a payment's transition, derived from its copy in the Ledger, and the commitments to its
+ * personal data.
+ */
 export interface RowsOfCopy {
   readonly transition: Columns;
   readonly postings: readonly Columns[];
@@ -133,7 +139,7 @@ function rowsOfPostings({ sequence, occurredAtMs, payment, postings }: Transitio
   }));
 }
 
-/** The binary fields of a transition or an approval. In JSON, they are hexadecimal text. */
+/** The binary fields in the `body` of a transition or an approval. In JSON, they are hexadecimal text. */
 const BYTES: ReadonlySet<string> = new Set(['commitment', 'sums', 'begun']);
 
 /** Returns the JSON for the `body` column. The hashes are omitted: they have their own columns. */
@@ -156,7 +162,7 @@ export function storedOfRow(row: Row): Item {
   return { ...bodyItem(String(body)), prevHash, hash };
 }
 
-/** Parses the JSON of a row, including its binary fields. */
+/** Parses the JSON of a `body` column, including its binary fields. */
 export function bodyItem(text: string): Item {
   return JSON.parse(text, (name: string, value: unknown) =>
     BYTES.has(name) && typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'hex')) : value,
@@ -183,7 +189,10 @@ export function rowOfDetails(
   };
 }
 
-/** Returns the personal data of a row, with the salt of its commitment. @param row the row without its NULL columns */
+/**
+ * Returns the personal data of a row of the table `details`, with the salt of its commitment.
+ * @param row the row without its NULL columns
+ */
 export function newDetailsOf({ part, salt, details, email_hash: emailHash }: Row): NewDetails {
   return { part, salt, details, ...defined({ emailHash }) } as NewDetails;
 }
@@ -197,7 +206,7 @@ export function newDetailsOfCopy(item: Item): NewDetails {
 
 // --------------------------------------------------------------------------------------------------- unfinished work
 
-/** The entries that one transaction adds to the queues. */
+/** The queue entries that one transaction writes to the table `work`. */
 export interface Queued extends Pick<Effect, 'toReturn' | 'inquiries' | 'hold' | 'reopened'> {}
 
 export function workRowsOf({ toReturn = [], inquiries = [], hold, reopened }: Queued): readonly Columns[] {

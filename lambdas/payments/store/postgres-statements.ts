@@ -8,8 +8,8 @@ import { type ChainRows, type Queued, rowOfOrphan, rowsOfTransitions, workRowsOf
 /**
  * Each durable write of a payment is one statement, and therefore one transaction and one round trip. Its first part
  * (common table expression), `record`, writes the idempotency record and returns a row, or returns none if another
- * owner was first. All other parts write only if `record` returned a row. A part that violates a constraint cancels the
- * whole statement.
+ * owner was first. All other parts write only if `record` returned a row. In statements without an idempotency record,
+ * `record` writes nothing and always returns a row. A part that violates a constraint cancels the whole statement.
  */
 
 /** Makes a part of a statement write only if the part `record` returned a row. */

@@ -53,8 +53,8 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
   }
 
   /**
-   * Writes the stored response and the outcome only while the owner holds the claim. See the timelines in
-   * `executeOnce`.
+   * Writes the stored response and the outcome, but only if the record is as `expects` requires: the owner still holds
+   * the claim, or there is no record. See the timelines in `executeOnce`.
    */
   async commit({ record, expects, transition, ...queued }: Commit): Promise<CommitOutcome> {
     const nowMs = this.tools.pacing.clock.nowMs();

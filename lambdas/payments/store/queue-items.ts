@@ -26,7 +26,10 @@ import {
 
 // ---------------------------------------------------------------------------------------------------------------- orphans
 
-/** Number of shards. Orphans are rare, but many can arrive at once, and the shards spread their writes. */
+/**
+ * Number of shards of the waiting orphans, and of the kept orphans. Orphans are rare, but many can arrive at once, and
+ * the shards spread their writes.
+ */
 export const ORPHAN_SHARDS = 4;
 /** Number of digits of a time in a sort key. Unix milliseconds have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
@@ -120,7 +123,10 @@ const chargeToReturnItem = z.lazy(() =>
   }),
 );
 
-/** Number of shards. A charge that must be reversed is rare, because it contradicts the outcome of its payment. */
+/**
+ * Number of shards of the charges that must be reversed. Such a charge is rare, because it contradicts the outcome of
+ * its payment.
+ */
 export const RETURN_SHARDS = 8;
 
 function returnsPartition(shard: number): string {
@@ -169,9 +175,9 @@ function inquiriesPartition(shard: number): string {
 }
 
 /**
- * Returns the row key of an inquiry's queue entry, which contains the payment's id. An inquiry with `waitsFor: 'books'`
- * reads all charges of a payment. The entry of such an inquiry is separate from the entries of single charges, and is
- * deleted independently.
+ * Returns the row key of an inquiry's queue entry. The key contains the payment's id. An inquiry with `books` as its
+ * `waitsFor` reads all charges of a payment. Its entry is separate from the entries of inquiries about single charges,
+ * and is deleted independently of them.
  */
 export function inquiryKey(inquiry: Inquiry): Item {
   const { paymentId, claimedAtMs } = inquiry;
@@ -266,7 +272,7 @@ export const ROUTINE_INQUIRIES: Queue<Inquiry> = {
   of: [QueueRow.routineInquiry, QueueRow.undecidable],
   parse: parseInquiry,
 };
-/** The queues whose entries the metrics count. */
+/** The queues of inquiries whose entries the metrics count. */
 export const COUNTED_INQUIRIES: Queue<Inquiry> = {
   of: [QueueRow.unknownOutcome, QueueRow.undecidable],
   parse: parseInquiry,

@@ -1,6 +1,6 @@
 /**
- * Encodes the sums of a transition for its row. The encoding is compact, because a row of more than a kilobyte costs
- * more.
+ * Encodes the sums and the begun changes of a transition for its row, and decodes them. The encoding is compact,
+ * because a row of more than a kilobyte costs more.
  */
 import * as z from 'zod';
 import { invariant } from '../../kernel/invariant.ts';

@@ -67,11 +67,11 @@ export interface ChangePayment {
    */
   readonly receivedAtMs?: number;
   readonly command: ChangeCommand;
-  /** @default the tenant or a job requested the change */
+  /** Present if an operator requested the change. @default the tenant or a job requested the change */
   readonly byOperator?: ByOperator;
 }
 
-/** An operator's request for a change. */
+/** An operator's request for a change, with the check and the claim that the request requires. */
 interface ByOperator {
   readonly request: OperatorRequest;
   /**
@@ -93,7 +93,7 @@ type Refusal =
 
 export type ChangePaymentOutcome = Executed<Refusal>;
 
-/** The outcomes of a tenant's request. Only an operator's request can have the outcome `not_admitted`. */
+/** The outcomes of a request by a tenant or a job. Only an operator's request can have the outcome `not_admitted`. */
 export type ChangeOutcome = Exclude<ChangePaymentOutcome, { readonly kind: 'not_admitted' }>;
 
 /**
@@ -121,7 +121,7 @@ export async function changePayment(
 interface Work {
   /**
    * Decides how the determined outcome changes the current chain. Undefined if no outcome was determined: the change
-   * had already ended, or this deployment does not call the payment's processor.
+   * had already ended, or it may have been sent and this deployment does not call the payment's processor.
    */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: SummedChain;

@@ -115,8 +115,8 @@ export async function createPayment(
 }
 
 /**
- * Reads personal data of a replayed response. The data of a cached response is read from the copies, so that the replay
- * reads the store only if the copy is missing.
+ * Reads personal data of a replayed response. The data of a cached response is read from the copies. Then the store is
+ * read only if the copy is missing or cannot be read.
  *
  * @param read returns undefined if the payment or its change is not in the given store
  */
@@ -131,8 +131,8 @@ export async function fromCopies(
 }
 
 /**
- * Returns a replayed response with its personal data, which the stored response does not contain. After an erasure, the
- * response states that the data was erased.
+ * Adds the personal data to a replayed response, because the stored response does not contain it. After an erasure, the
+ * response states that the data was erased. Returns every other outcome unchanged.
  *
  * @param fields reads the payment and renders the fields with personal data again, as JSON text
  */
@@ -174,7 +174,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
   readonly #tools: CreatePaymentTools;
   readonly #request: CreatePayment;
   readonly #answerByMs: number;
-  /** The failed or canceled payment whose reference this payment takes over. */
+  /** The payment whose reference this payment takes over, because that payment failed, was canceled, or was lost. */
   #replaces: PaymentId | undefined;
 
   constructor(tools: CreatePaymentTools, request: CreatePayment) {
@@ -264,7 +264,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
 
   async call({ subject: chain, claimedAtMs, sent, note }: Held<PaymentChain>): Promise<Work> {
     const { clock } = this.#tools;
-    // The claim was stale, and a callback has ended the payment since. Only the response must still be stored.
+    // A callback or a rival has determined the outcome of the payment. Only the response must still be stored.
     if (!isUnresolved(chain.newest.payment)) return { fact: undefined, chain };
     const processor = pinnedProcessor(this.#tools, chain.first);
     if (processor === undefined) {
@@ -378,8 +378,8 @@ function inquiryAbout(payment: Payment, claimedAtMs: number): Inquiry {
 }
 
 /**
- * Returns the queue entry of a charge that this owner or an earlier owner sent. Although a rival has recorded a
- * different charge or none, this charge may still take money:
+ * Returns an inquiry about the charge that this owner or an earlier owner sent, if a rival may have recorded a
+ * different charge or none. The sent charge may still take money:
  *
  *   owner   charge 1 sent ───────────────────────────────────── answer: pending, or none ── changes nothing
  *   rival   ─────────────── charge 2 ends the payment, or waits for its payer
@@ -396,7 +396,7 @@ function besidesRival(
   if (fact?.kind === 'pending' || fact?.kind === 'action_required')
     return fact.chargeId === chargeId ? [] : [inquiryForCharge(id, fact.chargeId, nowMs)];
   const isUnknown = fact === undefined ? sent === 'maybe' : fact.kind === 'unknown' || fact.kind === 'undecidable';
-  // If no charge is recorded, this charge is looked for anyway: by the payment's inquiry, or by an operator.
+  // If no charge is recorded, no inquiry is needed here: the payment's own inquiry or an operator looks for the charge.
   const isLookedFor = (isUnresolved(payment) || payment.status === 'needs_review') && chargeId === undefined;
   return isUnknown && !isLookedFor ? [booksInquiry(id, nowMs)] : [];
 }

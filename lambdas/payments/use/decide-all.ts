@@ -10,9 +10,12 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface DecidedFacts {
   readonly transitions: readonly Transition[];
-  /** Facts that are impossible, or that contradict an earlier response to the merchant. */
+  /**
+   * Descriptions of the contradictions: facts that are impossible or contradict an earlier response to the merchant, or
+   * amounts of the charge that differ from the posted amounts.
+   */
   readonly contradictions: readonly string[];
-  /** The state after the transitions. */
+  /** The state of the payment after the transitions. */
   readonly state: PaymentState;
 }
 

@@ -48,7 +48,10 @@ export interface CallbackEvent {
 
 export interface Effect {
   readonly record: EffectRecord;
-  /** The new transitions of one payment, in order. Empty if the chain already contains all facts. */
+  /**
+   * The new transitions of one payment, in order. Empty if there is nothing to append, for example because the chain
+   * already contains all facts.
+   */
   readonly transitions: readonly Transition[];
   /** An orphan to store. */
   readonly orphan?: OrphanedCallback;
@@ -70,8 +73,8 @@ export type EffectOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
   /**
-   * A rival has taken the position in the payment's chain or in the activity log, has ended the approval, or has erased
-   * the approval's reason. The effect must be decided again.
+   * A rival has taken the position in the payment's chain or in the activity log, has ended the approval, has erased
+   * the approval's reason, or has removed the orphan to dismiss. The effect must be decided again.
    */
   | { readonly kind: 'transition_exists' };
 

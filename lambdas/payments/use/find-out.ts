@@ -14,7 +14,7 @@ import {
 
 /** Minimum remaining time for starting a send, in milliseconds. */
 const SHORTEST_SEND_MS = 1_000;
-/** Maximum wait before the first retry, with full jitter, in milliseconds. */
+/** Maximum wait after each send without a conclusive response, with full jitter, in milliseconds. */
 const FIRST_WAIT_MS = 500;
 /** Maximum number of steps. The longest sequence is: look up, send, look up, send, look up, return the outcome. */
 const MAX_STEPS = 6;

@@ -27,8 +27,8 @@ export interface Claim {
   readonly reference?: {
     readonly name: ReferenceName;
     /**
-     * The failed or canceled payment that has the reference. The claim takes the reference only if this payment still
-     * has it.
+     * The payment that has the reference, but failed, was canceled, or was lost. The claim takes the reference only if
+     * this payment still has it.
      */
     readonly replaces?: PaymentId;
   };
@@ -65,9 +65,15 @@ export interface PaymentEnds {
   readonly newest: Transition;
   /** The whole chain, oldest first, if it is so short that it was read together with the newest transition. */
   readonly transitions?: readonly Transition[];
-  /** The newest transition that began a change; undefined if none has. */
+  /**
+   * The newest transition that began a change; undefined if there is none or it is unknown, or if `transitions` is
+   * present.
+   */
   readonly beginning?: Transition;
-  /** The newest transition that began a change in the bucket of the operation; undefined if none was found. */
+  /**
+   * The newest transition that began a change in the bucket of the operation; undefined if none was found, or if
+   * `transitions` is present.
+   */
   readonly ofBucket?: Transition;
 }
 
@@ -76,8 +82,8 @@ export interface PaymentStore extends RecordStore {
   /** Performs the first durable write: the record, the pending transition and the reference, in one transaction. */
   claim(claim: Claim): Promise<ClaimOutcome>;
   /**
-   * Performs the second durable write: the stored response and the outcome, in one transaction. Fails if the owner no
-   * longer holds the claim.
+   * Performs the second durable write: the stored response and the outcome, in one transaction. Writes nothing unless
+   * the record is as `expects` requires.
    */
   commit(commit: Commit): Promise<CommitOutcome>;
   /**
@@ -85,8 +91,8 @@ export interface PaymentStore extends RecordStore {
    */
   readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined>;
   /**
-   * Reads the first and newest transitions of a chain with strong consistency, in at most three calls, no matter how
-   * long the chain is.
+   * Reads the transitions that are needed to decide on a change, with strong consistency, in at most three calls, no
+   * matter how long the chain is. Undefined if there is no such payment.
    * @param operationId the change to decide on
    */
   readEnds(paymentId: PaymentId, operationId: OperationId): Promise<PaymentEnds | undefined>;
@@ -107,7 +113,7 @@ export interface ChargeToReturn {
   readonly foundAtMs: number;
   /** True if an operator must act, as in {@link Inquiry}. */
   readonly undecidable?: boolean;
-  /** As in {@link Inquiry}. */
+  /** Number of times that the charge was seen again, as in {@link Inquiry}. */
   readonly seen?: number;
 }
 
@@ -190,7 +196,8 @@ export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
 }
 
 /**
- * The queue entry of an open order: its request was answered before the order was settled, or its payment reopened it.
+ * The queue entry of an open order: its request was answered before the order was settled, or a transition of its
+ * payment reopened it.
  */
 export interface OpenOrder {
   readonly orderId: OrderId;
@@ -200,8 +207,8 @@ export interface OpenOrder {
    */
   readonly createdAtMs: number;
   /**
-   * Sequence number of the transition that left the order open. If the order's payment reopened the order, a time in
-   * Unix milliseconds instead. An entry is deleted only if this value has not changed.
+   * Sequence number of the transition that left the order open. If a transition of the payment reopened the order, the
+   * time of that transition in Unix milliseconds instead. An entry is deleted only if this value has not changed.
    */
   readonly sequence: number;
 }

@@ -13,7 +13,7 @@ export type NoProcessor =
   | 'livemode_not_available'
   /** The order is in test mode, but its shop is a live shop and would reserve real goods. */
   | 'testmode_not_available'
-  /** No routing rule matches. */
+  /** No routing rule selects a processor in the payment's mode. */
   | 'no_processor_for_payment';
 
 /** Selects the processor of a new payment. */

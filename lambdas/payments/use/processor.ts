@@ -83,7 +83,7 @@ export interface Processor {
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
-  /** The processor's abilities, as data, so that the engine does not depend on the processor's name. */
+  /** The processor's abilities, as data, so that Payonce's decisions do not depend on the processor's name. */
   readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
   /**
    * The format of `source` that the processor accepts.
@@ -135,14 +135,17 @@ export interface ChargeWindow {
   readonly cursor?: string;
 }
 
-/** A charge in the list that cannot be parsed, for example because its status is unknown to this code. */
+/**
+ * A charge on a page of the processor's books that cannot be parsed, for example because its status is unknown to this
+ * code.
+ */
 export interface UnreadableCharge {
   readonly chargeId: string;
   /** The payment that the charge's metadata names, if the metadata can be read. */
   readonly paymentId?: PaymentId;
-  /** Unix seconds. */
+  /** Creation time of the charge, in Unix seconds. */
   readonly createdAtSeconds: number;
-  /** The reason why the charge cannot be read. The message contains the charge id. */
+  /** The reason why the charge cannot be read. Its message contains the charge id. */
   readonly fault: AmbiguousError;
 }
 
@@ -174,7 +177,11 @@ export const LIST_TIMEOUT_MS = 20_000;
  * processor has responded to a charge request, the list contains the charge.
  */
 export interface ProcessorBooks extends BooksIdentity {
-  /** Reads one charge. @throws RetryableError or AmbiguousError when the charge could not be read */
+  /**
+   * Reads one charge.
+   * @returns undefined when the books do not contain the charge
+   * @throws RetryableError or AmbiguousError when the charge could not be read
+   */
   readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
   /** Lists all charges with the payment's id in their metadata. @throws as `readCharge` */
   chargesOfPayment(paymentId: PaymentId, limit: CallLimit): Promise<readonly ProcessorCharge[]>;

@@ -12,8 +12,8 @@ import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.t
 type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
 
 /**
- * Returns the queue entries that belong to these transitions. Every writer must write both in the same transaction, so
- * that a job finds all work that the transitions leave unfinished.
+ * Returns the queue entries that belong to these transitions. Every writer must write the entries in the same
+ * transaction as the transitions, so that a job finds all work that the transitions leave unfinished.
  *
  * @param before the chain before the transitions
  */
@@ -96,8 +96,8 @@ export function inquiryForCharge(paymentId: PaymentId, chargeId: string, claimed
 }
 
 /**
- * Returns the queue entry of the hold if one of these transitions authorizes the payment. An uncaptured hold must be
- * voided.
+ * Returns the queue entry of the hold if one of these transitions authorizes the payment. A job later voids the hold if
+ * it is still uncaptured.
  */
 export function holdEntryFor(transitions: readonly Transition[]): { readonly hold?: Hold } {
   const authorized = transitions.find(({ type }) => type === 'payment.authorized');

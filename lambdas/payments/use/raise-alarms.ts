@@ -10,7 +10,8 @@ import type { PaymentChain } from './payment-chain.ts';
 
 export interface AlarmTools {
   /**
-   * Raises an alarm for operators before the transition is written.
+   * Raises an alarm for operators. Call it before the write that records the cause of the alarm: a retry may then raise
+   * the alarm twice, but a crash does not lose it.
    * @param about id of the payment or the order
    * @default no alarm is raised
    */
@@ -25,8 +26,8 @@ export interface ContradictionTools extends AlarmTools, Pick<ExpiryOptions, 'ret
 }
 
 /**
- * Raises the alarm for late successes before the write. A retried write may raise the alarm twice, but a lost response
- * never loses the alarm.
+ * Raises the alarm for late successes if one of the transitions records a stray charge. Call it before the transitions
+ * are written: a retry may then raise the alarm twice, but a crash does not lose it.
  */
 export function alarmLateSuccess(
   { alarm }: AlarmTools,

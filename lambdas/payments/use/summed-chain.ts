@@ -52,7 +52,7 @@ function summedChain(ends: PaymentEnds, operationId: OperationId): SummedChain |
     return changeOf(chain.state, operationId) === undefined ? chain : undefined;
   }
   const { payment, sequence, sums } = newest;
-  // If the chain is too long, the read of the whole chain fails.
+  // A chain of this length must be read whole, and that read fails.
   if (sums === undefined || sequence >= MAX_CHAIN) return undefined;
   const state = (buckets: PaymentState['buckets']) => summedState({ payment, sequence, sums, buckets });
   if (sums.begunAt === 0) return { first, newest, state: state(NO_BUCKETS) };

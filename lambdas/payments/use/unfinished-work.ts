@@ -13,8 +13,9 @@ export interface Postponement {
 
 /**
  * The queues of the resolver. Most entries were written in the transaction that made the work necessary. Reads return
- * the due entries, longest overdue first. After an attempt to process an entry, even a failed one, the entry leaves the
- * queue or gets a later due time, so that it cannot delay the others indefinitely.
+ * the due entries, longest overdue first; only `undetermined` also returns entries that are not due. After an attempt
+ * to process an entry, even a failed one, the entry leaves the queue or gets a later due time, so that it cannot delay
+ * the others indefinitely.
  */
 export interface UnfinishedWork {
   /**
@@ -37,8 +38,8 @@ export interface UnfinishedWork {
   /** Deletes the entry if it has not changed. If the inquiry was queued again after the read, the new entry stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
   /**
-   * Sets the time of the next inquiry, and what it waits for. Has no effect if the entry was closed or queued again
-   * after it was read.
+   * Sets the time of the next inquiry, and whether the entry waits for an operator. Also sets `waitsFor`, if `inquiry`
+   * has it. Has no effect if the entry was closed or queued again after it was read.
    */
   postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
   chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;

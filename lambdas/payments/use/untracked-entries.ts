@@ -11,8 +11,9 @@ interface Shown {
 }
 
 /**
- * Returns queue entries for objects that are open in the books but not in the chain. A charge with an entry is read
- * until it has a result. A stray hold that reappears in the books after its void is voided again.
+ * Returns queue entries for objects that are open in the books but not in the chain, and for the charge if it is a
+ * stray hold. A charge with an inquiry is read until it has a result. A stray hold is voided, also if it reappears in
+ * the books after its void.
  *
  * @param nowMs time at which the books were read, in Unix milliseconds
  */
