@@ -21,7 +21,7 @@ export type StatementTools = Pick<PostgresTools, 'pacing'> & { readonly database
  * Runs a statement that writes, and repeats it after a fault. The statement must be conditional, so that a repetition
  * has no second effect if the first attempt was applied and its response was lost.
  *
- * @throws UniqueViolation
+ * @throws UniqueViolation if a row already has the same values in the columns of a unique constraint
  * @throws RetryableError when no attempt was applied, AmbiguousError when an attempt may have been applied,
  * TerminalError when no attempt can succeed
  */
@@ -73,7 +73,8 @@ export async function readRows(tools: StatementTools, statement: Statement): Pro
 
 /**
  * Returns whether to repeat a statement after an error. A statement that failed with `busy` is not repeated, because it
- * has already waited at the server for as long as the limits allow.
+ * has already waited at the server for as long as the limits allow. A call that was refused before it began
+ * (NotBegunError) is not repeated either.
  */
 function isWorthRepeating(error: unknown): boolean {
   if (error instanceof NotBegunError) return false;

@@ -22,9 +22,10 @@ export interface OutboxReading {
 }
 
 /**
- * Returns the time before which the copies are complete: every transition that was created before it is in the Ledger.
- * Jobs that compare the Ledger with other books rely on the Ledger only up to this time. A stopped chain does not hold
- * back this time. Otherwise, the comparisons of all tenants would wait until an operator has repaired the chain.
+ * Returns the time before which the copies are complete: every transition that was created earlier is in the Ledger,
+ * unless its chain is stopped. Jobs that compare the Ledger with other books rely on the Ledger only up to this time. A
+ * stopped chain does not hold back this time. Otherwise, the comparisons of all tenants would wait until an operator
+ * has repaired the chain.
  *
  * A row that was not read was committed after the read, so it was created at most `LONGEST_TRANSACTION_MS` before the
  * read. The creation time of the newest copied row does not show that all earlier rows are copied, because rows can

@@ -19,7 +19,7 @@ export interface CarryObserver {
   stopped(chainId: string, sequence: number): void;
   /** Called with the error of a chain that could not be copied. A later pass retries it, unless the chain is stopped. */
   failed(chainId: string, error: unknown): void;
-  /** Called with the state of the outbox and the time of its reading. */
+  /** Called with the state of the outbox and the time at which its reading began, in Unix milliseconds. */
   observed(state: OutboxState, nowMs: number): void;
 }
 

@@ -30,7 +30,8 @@ interface SchemaCheck {
   /** The role of the functions. */
   readonly role: string;
   /**
-   * On `dsql`, the role needs no connection limit, because a cluster limits its connections itself. @default postgres
+   * The engine of the database. On `dsql`, the role needs no connection limit, because a cluster limits its connections
+   * itself. @default postgres
    */
   readonly engine?: Engine | undefined;
 }

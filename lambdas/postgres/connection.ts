@@ -10,7 +10,9 @@ import { faultOf, faultOfConnecting, isLoginRefused, isUsableAfter, type Progres
 import { readIdentity } from './identity.ts';
 import type { Credentials, Server } from './server.ts';
 
-/** Schema of a deployment's tables, so that they can share a database with other applications. */
+/**
+ * The schema of a deployment's tables. With its own schema, a deployment can share a database with other applications.
+ */
 export const SCHEMA = 'payonce';
 
 /** Time limits of connecting and of a statement, in milliseconds. Each is shorter than the time limit of a request. */
@@ -46,9 +48,11 @@ export interface ConnectionOptions {
    * @default 1
    */
   readonly connections?: number;
-  /** @default postgres */
+  /** The engine of the server. @default postgres */
   readonly engine?: Engine;
-  /** Aurora DSQL has only repeatable read. @default read committed */
+  /**
+   * Isolation level of transactions. Not set on Aurora DSQL, which has only repeatable read. @default read committed
+   */
   readonly isolation?: 'read committed' | 'repeatable read';
   /**
    * Time limit of a statement in milliseconds; 0 means none.
@@ -76,7 +80,9 @@ export function openDatabase(options: ConnectionOptions): OpenDatabase {
 }
 
 /**
- * Returns integers as numbers, because all of Payonce's integers are safe: amounts in minor units, versions, counts.
+ * Parses an integer column as a number, because all of Payonce's integers are safe: amounts in minor units, versions,
+ * counts.
+ * @throws RangeError if the integer is not safe
  */
 function safeInteger(text: string): number {
   const value = Number(text);
@@ -270,7 +276,7 @@ class PooledDatabase implements OpenDatabase {
   }
 }
 
-/** The statements of one transaction. */
+/** Runs the statements of one transaction, until one of them fails. */
 class Transaction implements Runner {
   /** The reason why no further statement may run; undefined while statements may run. */
   failure: Error | undefined;

@@ -1,4 +1,4 @@
-// Must be the first import, because `pg` needs it while it loads.
+// This import must be the first, because `pg` needs the global `require` while `pg` loads.
 import './require.ts';
 
 export { escapeIdentifier, Pool, type PoolClient, TypeOverrides, types } from 'pg';

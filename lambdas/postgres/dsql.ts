@@ -6,7 +6,7 @@ import type { Credentials, Server } from './server.ts';
  * The database engine of a connection. According to its user guide, Aurora DSQL supports CHECK constraints, partial
  * indexes, columns of the type json, and FOR UPDATE, which the stores need ("Supported SQL for Aurora DSQL", "CREATE
  * TABLE", "CREATE INDEX"). The guide does not say whether it supports ON CONFLICT, or data-modifying statements in
- * WITH. The checks in docs/operate/first-deploy.md show both.
+ * WITH. The checks in docs/operate/first-deploy.md show whether it does.
  */
 export type Engine = 'postgres' | 'dsql';
 
@@ -40,7 +40,7 @@ interface AwsKeys {
 
 interface DsqlAccess {
   readonly endpoint: string | undefined;
-  /** @default the role of the functions */
+  /** The database role of the connection. @default the role of the functions */
   readonly user?: typeof DSQL_ADMIN;
   readonly keys: () => Promise<AwsKeys>;
   readonly clock: Pick<Clock, 'nowMs'>;
@@ -53,7 +53,7 @@ export function regionOfEndpoint(host = ''): string | undefined {
 
 /**
  * Returns the address and credentials of a cluster. `password` creates a new token for each connection.
- * @throws Error for another host
+ * @throws Error if the host is not the endpoint of a cluster
  */
 export function dsqlServer({ endpoint: host = '', user, keys, clock }: DsqlAccess): Server {
   const region = regionOfEndpoint(host);
@@ -111,7 +111,7 @@ function hmac(key: string | Buffer, text: string): Buffer {
   return createHmac('sha256', key).update(text).digest();
 }
 
-/** Encodes all characters except the unreserved ones of RFC 3986. */
+/** Percent-encodes all characters except the unreserved ones of RFC 3986. */
 function encoded(text: string): string {
   return encodeURIComponent(text).replaceAll(/[!'()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`);
 }

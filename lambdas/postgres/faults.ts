@@ -67,7 +67,7 @@ export function faultOf(error: unknown, progress: Progress, engine: Engine = 'po
   return faultOfState(state, error);
 }
 
-/** Returns the fault for a connection that could not be opened. Nothing was sent. */
+/** Returns the fault for a connection that could not be opened. No statement was sent. */
 export function faultOfConnecting(error: unknown, engine: Engine = 'postgres'): Error {
   const state = sqlState(error);
   if (state === undefined && isUntrusted(error))

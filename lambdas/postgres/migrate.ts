@@ -42,7 +42,7 @@ interface MigrationRun {
   readonly schema?: string | undefined;
   /** The role of the functions, which receives its privileges. @default no privileges are changed */
   readonly role?: string | undefined;
-  /** @default postgres */
+  /** The engine of the database. @default postgres */
   readonly engine?: Engine;
 }
 
@@ -59,7 +59,7 @@ const IAM_ROLE = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/;
  * role is removed, because the rollback of a deployment may use it again.
  *
  * @returns the versions that this run applied
- * @throws MigrationRefused as {@link migrate}
+ * @throws MigrationRefused as {@link migrate}, or if a text in `iamRoles` is not the ARN of an IAM role
  */
 export async function migrateCluster({ iamRoles, ...run }: ClusterRun): Promise<readonly string[]> {
   const hasRole = await exists(run.database, 'pg_roles', 'rolname', DSQL_ROLE);
@@ -83,8 +83,8 @@ export async function missingIamRoles(database: Runner, iamRoles: readonly strin
 }
 
 /**
- * Applies the migrations that the database does not have. Can be repeated after an interruption at any statement, and
- * several runs can overlap.
+ * Creates the schema if it is missing, applies the migrations that the database does not have, and grants the role its
+ * privileges. Can be repeated after an interruption at any statement, and several runs can overlap.
  *
  * @returns the versions that this run applied
  * @throws MigrationRefused if a migration in the database differs from this version, or the role does not exist

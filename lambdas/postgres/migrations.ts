@@ -30,7 +30,7 @@ export const APPEND_ONLY: ReadonlySet<string> = new Set([
 ]);
 
 export interface Migration {
-  /** For example 0001. */
+  /** The number at the start of the file name, for example 0001. */
   readonly version: string;
   readonly statements: readonly string[];
   /** SHA-256 of the statements without comments, in hexadecimal. */
@@ -49,7 +49,8 @@ export function readMigrations(of: keyof typeof FOLDERS = 'deployment'): readonl
 /**
  * Parses a file of statements that each end with a semicolon at the end of a line.
  *
- * @throws Error naming the file and the statement that cannot be repeated, or that does more than add objects
+ * @throws Error naming the file, if its name has the wrong form; or the file and a statement that cannot be repeated,
+ * or that does more than add objects
  */
 export function parseMigration(file: string, text: string): Migration {
   const [, version] = /^(\d{4})-[a-z0-9-]+\.sql$/.exec(file) ?? [];

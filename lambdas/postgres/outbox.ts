@@ -2,7 +2,7 @@ import { shardOf } from '../kernel/platform/items.ts';
 import { type PostgresTools, readRows, writeRows } from './attempts.ts';
 import { timestamp } from './values.ts';
 
-/** Number of shards of the outbox. One worker reads a shard. */
+/** Number of shards of the outbox. The job `carry` reads each shard with one worker. */
 export const OUTBOX_SHARDS = 32;
 
 /** Identifies a row of the outbox within its chain. */
@@ -80,7 +80,7 @@ export class Outbox {
     });
   }
 
-  /** Resumes a chain that was stopped. */
+  /** Resumes the copying of a chain that was stopped. */
   async resume(chainId: string): Promise<void> {
     await writeRows(this.#tools, {
       name: 'outbox-resume',
