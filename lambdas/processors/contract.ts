@@ -3,8 +3,8 @@ import type { Processor, SourceForm } from '../payments/use/processor.ts';
 
 /**
  * The declaration of a processor, without its code. CDK synthesis derives settings, secrets, environment variables,
- * permissions and callback sources from the contract; the functions use the contract to read their environment. Each
- * processor's folder has one contract.
+ * permissions and callback sources from the contract; the functions use the contract to read their environment. The
+ * contracts of a folder of processors are in its file contract.ts.
  */
 export interface ProcessorContract {
   /**

@@ -39,7 +39,10 @@ interface Configured {
   readonly onBreakerOpened: () => void;
 }
 
-/** The fields of `Configured` for one contract. Each setting and each secret is a separate property. */
+/**
+ * The fields of `Configured` for one contract, and the processor's name. Each setting and each secret is a separate
+ * property.
+ */
 export type Connection<Contract extends ProcessorContract> = SettingValues<Contract['settings']> & {
   readonly [Name in keyof Contract['secrets']]: () => Promise<string>;
 } & Pick<Configured, 'mode' | 'clock' | 'send' | 'onBreakerOpened'> & {

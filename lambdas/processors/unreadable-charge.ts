@@ -5,7 +5,7 @@ import type { UnreadableCharge } from '../payments/use/processor.ts';
 
 interface ListedCharge {
   readonly id: string;
-  /** Unix seconds. */
+  /** Creation time of the charge, in Unix seconds. */
   readonly created: number;
   readonly metadata: Readonly<Record<string, unknown>>;
 }

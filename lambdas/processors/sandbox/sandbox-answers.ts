@@ -29,7 +29,7 @@ export function chargeMetadata(order: ChargeOrder): Readonly<Record<string, stri
  * | 429                             | RetryableError `processor_rate_limited`                             |
  * | 5xx                             | AmbiguousError `processor_error`                                    |
  * | 409                             | AmbiguousError `processor_conflict`                                 |
- * | 2xx or 4xx that cannot be read  | AmbiguousError `processor_answer_unreadable`                        |
+ * | 201/400/402/404/422, unreadable | AmbiguousError `processor_answer_unreadable`                        |
  * | 201 with a different charge     | AmbiguousError `processor_answer_mismatch`                          |
  * | everything else                 | AmbiguousError `processor_answer_unexpected`                        |
  */
@@ -60,7 +60,8 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
 
 /**
  * Parses the response to a look-up by key.
- * @throws the fault of `statusFault` for every status except 200
+ * @throws the fault of `statusFault` for every status except 200; AmbiguousError if the list is unreadable, has several
+ * charges, or has a charge that differs from the request
  */
 export function readLookupAnswer(
   order: ChargeOrder,

@@ -94,7 +94,7 @@ export interface Charge {
    * settings.
    */
   readonly livemode: boolean;
-  /** Unix seconds. */
+  /** Creation time of the charge, in Unix seconds. */
   readonly created: number;
 }
 
@@ -174,7 +174,7 @@ export interface SandboxEvent {
   readonly type: EventType;
   /** True if the event's charge moves real money. */
   readonly livemode: boolean;
-  /** Unix seconds. */
+  /** Creation time of the event, in Unix seconds. */
   readonly created: number;
   readonly data: {
     readonly charge: string;

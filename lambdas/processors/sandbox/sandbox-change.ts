@@ -7,7 +7,7 @@ import { errorAnswer } from './sandbox-answers.ts';
 import type { Charge, Refund } from './sandbox-api.ts';
 import { chargeAnswer, feesOfCharge, refundAnswer } from './sandbox-charge.ts';
 
-/** Builds the request for a change, relative to the charge's path. */
+/** Builds the body of the request for a change, and its path relative to the path of the charge. */
 export function changeRequest({ change, paymentId, operationId }: ChangeOrder): { path: string; body: object } {
   switch (change.kind) {
     case 'capture':

@@ -48,8 +48,8 @@ class RawBodyWebhook extends Webhook {
 
 /**
  * Verifies signatures with the package `standardwebhooks`, which also checks the time by the system clock. A callback
- * must be in time by both `nowMs` and the system clock. If it is late only by the system clock, the result is
- * `mismatch`.
+ * must be in time by both `nowMs` and the system clock. If it is in time by `nowMs` but not by the system clock, the
+ * result is `mismatch`.
  */
 export const standardWebhooksSignature: SignatureScheme<'standard-webhooks'> = {
   name: 'standard-webhooks',
@@ -75,7 +75,10 @@ export const standardWebhooksSignature: SignatureScheme<'standard-webhooks'> = {
   },
 };
 
-/** Decodes canonical base64 only. The package itself would ignore trailing characters. */
+/**
+ * Decodes canonical base64 only, and returns undefined for any other text. The package itself would ignore trailing
+ * characters.
+ */
 function decodedKey(secret: string): Buffer | undefined {
   const base64 = secret.startsWith(SECRET_PREFIX) ? secret.slice(SECRET_PREFIX.length) : secret;
   const key = Buffer.from(base64, 'base64');

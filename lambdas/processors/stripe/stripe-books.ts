@@ -239,7 +239,7 @@ async function intentsWithin(
 
 /** The position from which the list continues. */
 interface ListPlace {
-  /** Unix seconds. */
+  /** Start of the next interval, in Unix seconds. */
   readonly fromSeconds: number;
   readonly lengthSeconds: number;
   /** The id of the last intent of the interval that was already returned. @default none */

@@ -203,8 +203,8 @@ function disputeOf(intent: StripeIntent, dispute: StripeDispute): DisputeFact | 
 
 /**
  * Returns Stripe's fees for the charge, and for all of its refunds and disputes, whatever their status is. Each fee is
- * in its settlement currency. The result is empty if the charge's balance transaction is not expanded, because the fees
- * are then unknown.
+ * in its settlement currency. The result is empty if the intent has no charge, or the charge's balance transaction is
+ * not expanded: the fees are then unknown.
  *
  * @param parts the balance transactions of refunds and disputes
  */

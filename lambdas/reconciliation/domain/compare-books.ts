@@ -17,7 +17,10 @@ export const MISMATCH_KINDS = [
   'fees_differ',
 ] as const;
 
-/** A difference between processor and Ledger for one payment and currency. Amounts are in minor units. */
+/**
+ * A difference between processor and Ledger in one currency: for one payment, or for one charge without a known
+ * payment. Amounts are in minor units.
+ */
 export interface Mismatch {
   /** The payment that the charge names, even if that payment does not exist; undefined when the charge names none. */
   readonly paymentId?: PaymentId;
@@ -109,7 +112,8 @@ interface OwnFees {
  * Returns the fees of the payment's own charge. Fees of stray charges are excluded: the money of a stray charge is
  * returned, so the merchant does not pay its fees.
  *
- * @returns undefined when the fees are not posted, or not reported yet
+ * @returns undefined when the fees are not posted, or not reported yet, or when the charge's metadata names another
+ * payment
  */
 function ownFees(charges: readonly ProcessorCharge[], { paymentId, state }: InLedger): OwnFees | undefined {
   const { payment } = state ?? {};
@@ -143,8 +147,9 @@ function compareFees(
 }
 
 /**
- * Returns whether the chain and the processor record different amounts for the charge. Returns false if operators have
- * corrected `processor_clearing`, because corrections are included only in the total.
+ * Returns whether the chain and the processor record different amounts for the charge. Amounts are not compared if
+ * operators have corrected `processor_clearing`, because corrections are included only in the total. Also returns true
+ * if the charge has money, but its metadata names another payment.
  */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;

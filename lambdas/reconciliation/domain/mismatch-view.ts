@@ -50,8 +50,8 @@ const MAX_CHARGE_IDS = 20;
 
 /**
  * Returns the mismatch after a comparison that found a difference. While a payment is changing, the next comparison
- * finds a different amount or no difference. The mismatch then stays suspected and raises no alarm. A confirmed
- * mismatch stays confirmed until there is no difference.
+ * finds a different amount. The mismatch then stays suspected and raises no alarm. A confirmed mismatch stays confirmed
+ * until there is no difference. If the stored mismatch is from a later comparison, it is returned unchanged.
  *
  * @param found the stored mismatch; undefined if there is none
  * @param nowMs start of the comparison, in Unix milliseconds

@@ -225,7 +225,11 @@ interface ReadList extends Pick<TimePart, 'charges' | 'unreadable'> {
   readonly endsAtSeconds?: number;
 }
 
-/** Reads the charges of a time range. */
+/**
+ * Reads the charges of a time range, or only of its beginning if the list is too long.
+ * @throws the errors of the books; AmbiguousError `processor_answer_unexpected` if the list does not advance, or if its
+ * first second has too many charges
+ */
 async function chargesWithin(
   books: ProcessorBooks,
   { atLeastToSeconds, ...time }: ListTime,

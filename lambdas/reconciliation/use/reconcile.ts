@@ -39,7 +39,10 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
    * @default the Ledger is always complete
    */
   readonly carriedUntil?: () => Promise<Pick<CarriedUntil, 'untilMs' | 'latestMs'>>;
-  /** Called with the error of each payment that could not be compared, and of each list that could not be read. */
+  /**
+   * Called with the error of each payment that could not be compared, of each list that could not be read, and of each
+   * unreadable charge that names no payment of the Ledger.
+   */
   readonly report: (error: unknown) => void;
 }
 
@@ -85,8 +88,9 @@ const WHOLE_DAYS = 7;
 type WindowOf = (endMs: number) => Omit<ReconcileWindow, 'completeMs'>;
 
 /**
- * Creates the job that compares everything from the progress mark up to the scheduled time of the run. The progress
- * mark advances past a part after this part and all earlier parts were compared completely.
+ * Creates the job that compares everything from the progress mark up to the scheduled time of the run, but at most the
+ * last {@link RECENT_MS}. The progress mark advances past a part after this part and all earlier parts were compared
+ * completely.
  *
  *   part 1 ✓ ── part 2 ✗ a read failed ── part 3 ✓ ── …    mark: after part 1
  *   next run    part 2 ✓ ── part 3 ✓ ── …                  mark: after part 3
@@ -290,8 +294,8 @@ class Look {
 
   /**
    * Compares a payment that is named by a listed charge, or whose newest outcome (`outcome`) lies in this part of the
-   * run. If the payment's own charge agrees with the Ledger, and the Ledger has no stray charge, nothing else is read.
-   * Charges that the Ledger does not have are compared in the part that covers their creation.
+   * run. If only the payment's own charge is listed and it agrees with the Ledger, and the Ledger has no stray charge,
+   * no other charge is read. Charges that the Ledger does not have are compared in the part that covers their creation.
    *
    * @param listed the listed charges that name the payment
    */
@@ -456,7 +460,10 @@ class Look {
   }
 }
 
-/** Returns whether the payment has a newer outcome, so that a later part compares it. */
+/**
+ * Returns whether the payment has a newer outcome in the time range of `InPart`. A later part then compares the
+ * payment.
+ */
 function isComparedLater({ transitions }: PaymentChain, { sequence, fromMs, untilMs }: InPart): boolean {
   return transitions.some(
     (each) =>
