@@ -31,7 +31,8 @@ interface SchemaCheck {
   readonly role: string;
   /**
    * The engine of the database. On `dsql`, the role needs no connection limit, because a cluster limits its connections
-   * itself. @default postgres
+   * itself.
+   * @default postgres
    */
   readonly engine?: Engine | undefined;
 }

@@ -27,8 +27,8 @@ const CHECK_AFTER_MS = 10_000;
 const CHECK_TIMEOUT_MS = 2_000;
 const KEEP_ALIVE_AFTER_MS = 10_000;
 /**
- * Keep-alive settings, in seconds. With them, the server detects a lost client within two minutes, and frees its
- * connection.
+ * Keep-alive settings, in seconds. With them, the server detects a lost client within two minutes, and frees the
+ * client's connection.
  */
 const SERVER_KEEP_ALIVES = { tcp_keepalives_idle: 60, tcp_keepalives_interval: 15, tcp_keepalives_count: 4 };
 
@@ -36,9 +36,9 @@ export interface ConnectionOptions {
   readonly credentials: Credentials;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Verifies the server's certificate and name against the CA certificates of Node and of `caFile`. The Lambda runtime
-   * has the CA certificates of RDS in /var/runtime/ca-cert.pem (AWS Lambda developer guide, "Building Lambda functions
-   * with Node.js", CA certificate loading).
+   * If present, the connection uses TLS, and verifies the server's certificate and name against the CA certificates of
+   * Node and of `caFile`. The Lambda runtime has the CA certificates of RDS in /var/runtime/ca-cert.pem (AWS Lambda
+   * developer guide, "Building Lambda functions with Node.js", CA certificate loading).
    * @default no TLS, for a server on the same machine
    */
   readonly tls?: { readonly caFile?: string | undefined } | undefined;
@@ -51,7 +51,8 @@ export interface ConnectionOptions {
   /** The engine of the server. @default postgres */
   readonly engine?: Engine;
   /**
-   * Isolation level of transactions. Not set on Aurora DSQL, which has only repeatable read. @default read committed
+   * Isolation level of transactions. Not set on Aurora DSQL, which has only repeatable read.
+   * @default read committed
    */
   readonly isolation?: 'read committed' | 'repeatable read';
   /**

@@ -28,7 +28,7 @@ const CREATE_VERSION_TABLE = `CREATE TABLE IF NOT EXISTS ${VERSION_TABLE} (
 const INSERT_VERSION = `INSERT INTO ${VERSION_TABLE} (version, digest, applied_at) VALUES ($1, $2, $3)
   ON CONFLICT (version) DO NOTHING`;
 
-/** An expected reason why a database cannot be migrated. */
+/** Thrown when a database cannot be migrated for an expected reason. */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused';
 }

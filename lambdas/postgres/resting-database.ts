@@ -12,8 +12,8 @@ const REST_MS = 5_000;
  * attempt can wait for a timeout, so a job would otherwise spend its time on this database, and would not reach the
  * payments in the other databases:
  *
- *   a  ── attempts 1 to 5 ✗ ── rest: calls fail at once ── attempt ✗ ── rest ── attempt ✓
- *   b  ── … ────────────────── calls ✓ ──────────────────────────────── calls ✓
+ *   a  ── attempts 1 to 5 ✗ ── rest: calls fail immediately ── attempt ✗ ── rest ── attempt ✓
+ *   b  ── … ────────────────── calls ✓ ──────────────────────────────────── calls ✓
  */
 export function restingDatabase(database: Database, clock: Pick<Clock, 'nowMs'>): Database {
   let failures = 0;

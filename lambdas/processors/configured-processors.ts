@@ -161,7 +161,7 @@ function connect(
 /** A callback source with the code that verifies and reads its callbacks. */
 export interface ConfiguredSource extends CallbackSource {
   readonly signature: SignatureScheme;
-  /** Reads a body whose signature was verified. */
+  /** Parses the body of a callback whose signature was verified. */
   readonly readEvent: (body: Uint8Array) => ReadEvent;
   readonly books: ProcessorBooks;
 }

@@ -4,7 +4,7 @@ import type { Processor, SourceForm } from '../payments/use/processor.ts';
 /**
  * The declaration of a processor, without its code. CDK synthesis derives settings, secrets, environment variables,
  * permissions and callback sources from the contract; the functions use the contract to read their environment. The
- * contracts of a folder of processors are in its file contract.ts.
+ * file contract.ts in each processor's folder declares the contracts.
  */
 export interface ProcessorContract {
   /**

@@ -12,7 +12,7 @@ import type { SignatureScheme } from './signatures/signature.ts';
  */
 export interface ProcessorDescriptor extends ProcessorContract {
   readonly connect: (configured: Configured) => Promise<ConnectedProcessor>;
-  /** The signature scheme that the contract names: the processor's own, or a general scheme. */
+  /** Loads the signature scheme that the contract names: the processor's own, or a general scheme. */
   readonly signature: () => Promise<SignatureScheme>;
   /**
    * Loads the callback parser for a mode.

@@ -4,7 +4,7 @@ import type { CallbackEvent } from '../payments/use/effect-store.ts';
 /** Schema of the id of an event or a charge: short enough for a key, and safe to log. */
 export const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');
 
-/** The processor whose signature was verified, and the mode of the secret. */
+/** The processor that signed the callback, and the mode of the secret with which the signature was verified. */
 export type EventSource = Pick<CallbackEvent, 'processorName' | 'mode'>;
 
 /** The parsed body of a callback. */

@@ -75,7 +75,7 @@ function leftFor(refundId: string, chargeId: string, state: PaymentState): numbe
 
 /**
  * Computes the amount that one refund could return according to the processor's books, in minor units: the captured
- * amount minus other refunds that have not failed and disputes that are not won.
+ * amount minus all other refunds except failed ones, and minus all disputes except won ones.
  */
 function shownLeftMinor({ capturedMinor, refunds, disputes }: ProcessorCharge, refundId: string): number {
   const own = refunds.find((refund) => refund.refundId === refundId);

@@ -82,7 +82,7 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly claimedAtMs?: number;
   /** The keyed hash of the `receipt_email`. */
   readonly emailHash?: string;
-  /** The Payonce order to which the payment belongs. The payment's metadata then contains the order's id. */
+  /** The Payonce order to which the payment belongs, if any. The metadata of such a payment contains the order's id. */
   readonly orderId?: OrderId;
 }
 
@@ -142,7 +142,7 @@ export async function withPersonalFields<Outcome extends { readonly kind: string
 ): Promise<Outcome> {
   if (!isReplay(outcome) || !hasOmittedDetails(outcome.answer)) return outcome;
   const text = await fields();
-  invariant(text !== undefined, 'a response was stored without personal data, but its chain has no commitment');
+  invariant(text !== undefined, 'the personal data that a stored response lacks cannot be found');
   return { ...outcome, answer: restoreDetails(outcome.answer, text) };
 }
 

@@ -40,7 +40,10 @@ export type ClaimOutcome = RecordClaimOutcome | { readonly kind: 'reference_take
 export interface Commit {
   readonly record: CompletedRecord;
   readonly expects: ExpectedRecord;
-  /** The outcome. Omitted when the payment is already in the state that the response reports. */
+  /**
+   * The transition that records the outcome, or the response 202. Omitted when the payment is already in the state that
+   * the response reports.
+   */
   readonly transition?: Transition;
   /** Queue entries for charges to return, written in the same transaction as the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
@@ -117,7 +120,10 @@ export interface ChargeToReturn {
   readonly seen?: number;
 }
 
-/** Returns when to retry refunding or voiding a stray charge: the same schedule as for an inquiry of that age. */
+/**
+ * Returns the retry schedule for refunding or voiding a stray charge. It is the schedule of an inquiry of the same age
+ * about an operation.
+ */
 export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpSchedule {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }

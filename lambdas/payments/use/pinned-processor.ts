@@ -33,7 +33,10 @@ export interface KnownProcessors {
   readonly processors?: readonly Processor[];
 }
 
-/** Returns the processor for a new payment. A payment is never sent to a processor of the other mode. */
+/**
+ * Returns the processor for a new payment, or the reason why there is none. A payment is never sent to a processor of
+ * the other mode.
+ */
 export function processorFor(
   { processor, choose }: Pick<KnownProcessors, 'processor'> & { readonly choose?: ChooseProcessor },
   payment: Parameters<ChooseProcessor>[0],

@@ -103,7 +103,10 @@ export interface Processor {
    * @throws AmbiguousError when the charge may have been applied (timeout, 5xx, 409, unreadable response)
    */
   charge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome>;
-  /** Looks up a charge by Payonce's own key. @throws RetryableError or AmbiguousError when the look-up failed */
+  /**
+   * Looks up a charge by the operation id in `order`.
+   * @throws RetryableError or AmbiguousError when the look-up failed
+   */
   findCharge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome | { readonly kind: 'absent' }>;
   /** Captures, voids or refunds a charge. @throws as `charge` */
   change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
@@ -113,8 +116,8 @@ export interface Processor {
    */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
   /**
-   * Reads the charge from the processor's books before a change is sent. The result of this read counts for the circuit
-   * breaker.
+   * Reads the charge from the processor's books before a change is sent. The circuit breaker records whether this read
+   * succeeded.
    * @throws as `findCharge`
    */
   showCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge>;

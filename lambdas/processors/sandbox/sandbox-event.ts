@@ -19,7 +19,7 @@ const sandboxEvent = z.object({
   }),
 }) satisfies z.ZodType<SandboxEvent>;
 
-/** Reads a body whose signature was verified. */
+/** Parses the body of a callback whose signature was verified. */
 export function readSandboxEvent(source: EventSource, body: Uint8Array): ReadEvent {
   const read = readEventBody(body);
   if (read.kind === 'unreadable') return read;

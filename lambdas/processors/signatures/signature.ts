@@ -12,7 +12,7 @@ export interface SignatureRefusal {
   readonly kind: 'refused';
   /**
    * Reason for the refusal. If several reasons apply, the first in this order is returned. Only `mismatch` depends on
-   * the secrets, so other secrets can help only after a mismatch.
+   * the secrets, so a verification with other secrets is useful only after a mismatch.
    */
   readonly reason: 'missing' | 'repeated' | 'malformed' | 'expired' | 'ahead' | 'mismatch';
 }

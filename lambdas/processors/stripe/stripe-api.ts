@@ -109,7 +109,8 @@ const HEADER_VALUE = /^[\x21-\x7e]+$/;
  * Reads the API key. The text of a secret key or a restricted key contains the key's mode (Stripe documentation, "API
  * keys").
  *
- * @throws RetryableError when the key cannot be read, or does not belong to this mode; nothing was sent
+ * @throws RetryableError when the key cannot be read, does not belong to this mode, or has invalid characters; nothing
+ * was sent
  */
 async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<string> {
   let cause: unknown;
@@ -121,7 +122,7 @@ async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<strin
   } catch (error) {
     cause = error;
   }
-  throw new RetryableError('processor_key_unavailable', 'The API key for Stripe cannot be read.', { cause });
+  throw new RetryableError('processor_key_unavailable', 'No valid Stripe API key could be read.', { cause });
 }
 
 /**

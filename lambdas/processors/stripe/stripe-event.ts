@@ -24,7 +24,7 @@ const aboutPart = z.object({
   }),
 });
 
-/** Reads a body whose signature was verified. */
+/** Parses the body of a callback whose signature was verified. */
 export function readStripeEvent(source: EventSource, body: Uint8Array): ReadEvent {
   const parsed = readEventBody(body);
   if (parsed.kind === 'unreadable') return parsed;

@@ -28,6 +28,7 @@ export interface Mismatch {
   readonly currency: string;
   /** Captured amount minus succeeded refunds and open or lost disputes. For `fees_differ`, the fees. */
   readonly processorMinor: number;
+  /** Net debit of `processor_clearing`, without fees. For `fees_differ`, the posted fees. */
   readonly ledgerMinor: number;
   readonly chargeIds: readonly string[];
   readonly kind: (typeof MISMATCH_KINDS)[number];
@@ -162,7 +163,10 @@ function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }:
   return postedMinor !== keptMinor(charge);
 }
 
-/** Returns the kind of mismatch: `missing_…` if one side shows no money at all, otherwise `amounts_differ`. */
+/**
+ * Returns the kind of mismatch: `missing_…` if the Ledger has no posting or no charge has captured money, otherwise
+ * `amounts_differ`.
+ */
 function kindOf(charges: readonly ProcessorCharge[], posted: readonly Posting[]): Mismatch['kind'] {
   if (posted.length === 0) return 'missing_in_ledger';
   return charges.some(({ capturedMinor }) => capturedMinor > 0) ? 'amounts_differ' : 'missing_at_processor';

@@ -83,14 +83,14 @@ type Place =
 
 export const MINUTE_MS = 60_000;
 /**
- * Time after which no further page of a list is read, in milliseconds, except for the first second that the list
- * covers. The last page can take up to {@link LIST_TIMEOUT_MS}, which usually leaves a third of the job's minute for
- * the comparison.
+ * Time after which no further page of a list is read, in milliseconds. Pages with charges of the first second of a list
+ * are read nevertheless. The last page can take up to {@link LIST_TIMEOUT_MS}, which usually leaves a third of the
+ * job's minute for the comparison.
  */
 const LISTS_MS = 20_000;
 /** Number of lists that are read concurrently from each processor. The lists cover consecutive time ranges. */
 const CONCURRENT_LISTS = 4;
-/** Maximum number of pages of one list. The next part reads the remaining pages. */
+/** Maximum number of pages of one list, unless its first second has more. The next part reads the remaining pages. */
 const MAX_LIST_PAGES = 4;
 /** Maximum number of pages of a list if all of its charges were created in the same second. */
 const MAX_PAGES_OF_A_SECOND = 50;

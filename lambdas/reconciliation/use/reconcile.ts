@@ -168,8 +168,8 @@ const ONE_FAILED: JobCounts = { ...NOTHING, failed: 1 };
 
 /**
  * Compares one part.
- * @returns the counts of its payments; `isWhole` is false when a list could not be read, or the comparison of a payment
- * failed, or was skipped for lack of time
+ * @returns the counts of its comparisons; each list that could not be read counts as failed. `isWhole` is false when a
+ * list could not be read, or a comparison threw an error or was skipped for lack of time
  */
 async function comparePart(
   tools: ReconcileTools,
