@@ -44,7 +44,8 @@ export async function readCarriedUntil(marks: Pick<JobMarks, 'readMark'>): Promi
  *
  * @param times result of reading the outbox of each database, in Unix milliseconds; undefined if it could not be read
  * @param atMs time just before the outboxes were read, in Unix milliseconds
- * @returns false if another process has stored a time since this process read the mark
+ * @returns false if another process has stored a time since this process read the mark, or if the response to the write
+ * was lost. The caller may repeat the call, which stores the same time.
  */
 export async function moveCarriedUntil(
   marks: JobMarks,

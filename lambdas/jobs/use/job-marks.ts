@@ -9,7 +9,7 @@ export interface JobMarks {
    * past unprocessed work.
    *
    * @param from undefined when the mark must not exist yet
-   * @returns false when the mark has a different value
+   * @returns false when the mark has a different value, which may be `to`: the response to the write may have been lost
    */
   moveMark(jobId: string, from: string | undefined, to: string): Promise<boolean>;
 }
