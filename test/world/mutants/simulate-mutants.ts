@@ -34,21 +34,23 @@ const { values } = parseArgs({
 const SEEDS_OF_A_ROW = 1_000_000;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
-const knownOf = (given: string | undefined, known: readonly string[]): readonly string[] => {
+const knownOf = (what: string, given: string | undefined, known: readonly string[]): readonly string[] => {
   const names = given?.split(',') ?? known;
   const unknown = names.filter((name) => !known.includes(name));
   if (unknown.length === 0) return names;
-  process.stderr.write(`Unknown mutants: ${unknown.join(', ')}. Known mutants: ${known.join(', ')}.\n`);
+  process.stderr.write(`Unknown ${what}: ${unknown.join(', ')}. Known ${what}: ${known.join(', ')}.\n`);
   process.exit(2);
 };
 
 const most = Number(values.histories);
 // By default, leave out calm histories: they have no failures, so they reveal few planted faults.
 const profiles = knownOf(
+  'profiles',
   values.profile,
   Object.keys(PROFILES).filter((name) => name !== 'calm'),
 );
 const only = knownOf(
+  'mutants',
   values.only,
   MUTANTS.map(({ name }) => name),
 );
