@@ -16,6 +16,7 @@ const FAULTS = {
   error: () => new AmbiguousError('acme_error', 'no'),
   timeout: () => new AmbiguousError('acme_timeout', 'no'),
   unauthorized: () => new TerminalError('acme_unauthorized', 'no'),
+  refused: () => new TerminalError('acme_refused', 'no'),
 } as const;
 type FaultName = keyof typeof FAULTS;
 
@@ -325,11 +326,10 @@ describe('the outbound policy', () => {
       expect(probes).toBe(0);
     });
 
-    test('is not caused by rate limits', async () => {
-      script = times(5, 'rate_limited');
-      await policy.call(call()).catch(() => {});
-      await policy.call(call());
-      expect(count('outbound_breaker_opened')).toBe(0);
+    test.each(['refused', 'rate_limited'] as const)('is not caused by five consecutive faults %s', async (name) => {
+      script = times(5, name);
+      while (script.length > 0) await policy.call(call()).catch(() => {});
+      expect([sentAt.length >= 5, count('outbound_breaker_opened')]).toEqual([true, 0]);
     });
   });
 
