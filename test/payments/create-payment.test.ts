@@ -102,8 +102,11 @@ describe('the response to a payment request', () => {
     expect(harness.processor.sends(request.paymentId)).toBe(2);
   });
 
-  test('is 201 despite a decline of the second send if a look-up finds the charge of the first send', async () => {
-    const request = paymentRequest('refusal-after-ambiguity');
+  test.each([
+    ['tok_ok', 201],
+    ['tok_declined', 402],
+  ])('is based on a look-up of the first send if the second send is declined: %s, %i', async (source, status) => {
+    const request = paymentRequest('refusal-after-ambiguity', { source });
     let sends = 0;
     const moody: Processor = {
       ...harness.processor,
@@ -114,12 +117,13 @@ describe('the response to a payment request', () => {
         await harness.processor.charge(order, limit);
         throw new AmbiguousError('processor_timeout', 'no response');
       },
-      findCharge: async () => {
+      findCharge: async (...lookUp) => {
         if (sends < 2) throw new AmbiguousError('processor_timeout', 'no response');
-        return { kind: 'succeeded', chargeId: 'ch_1' };
+        return harness.processor.findCharge(...lookUp);
       },
     };
-    expect((await harness.answered(request, { processor: moody })).status).toBe(201);
+    expect((await harness.answered(request, { processor: moody })).status).toBe(status);
+    expect(sends).toBe(2);
   });
 
   test('is 202 despite a rejection of the second send if the first send got no response and cannot be looked up', async () => {
