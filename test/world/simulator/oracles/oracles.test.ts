@@ -237,6 +237,13 @@ describe('a processor', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
+  test('must have the charge of a succeeded payment', async () => {
+    await paid('missing');
+    const inside = Object.create(harness.processor.inside, { all: { value: [] } }) as typeof harness.processor.inside;
+    Object.assign(world.world.processors, { sandbox: { ...harness.processor, inside } });
+    expect(world.atTheEnd()).toEqual(['I9 processor and books']);
+  });
+
   test('may reverse an outcome that it has reported, if an alarm about the payment was raised', async () => {
     const { request, charge } = await paid('contradicted');
     await harness.processor.inside.correct(charge, { status: 'declined', amount_captured: 0 });
