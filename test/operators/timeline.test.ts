@@ -145,7 +145,7 @@ describe('the timeline of a payment', () => {
     expect(await abilities(api.with({ processor: 'no_processor_configured' }))).toBeNull();
   });
 
-  test('shows the claim of a change once, and the reason that an operator gave for deciding the change', async () => {
+  test('shows the claim and each call of a change once, and the reason that an operator gave for deciding it', async () => {
     const payment = await api.paid('k', { amount: 2000 });
     const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
     const desk = api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
@@ -157,7 +157,9 @@ describe('the timeline of a payment', () => {
     const entries = await timelineOf(payment);
     const ofRefund = entries.filter(({ subject, operation }) => subject !== undefined || operation !== payment);
     expect(kinds(ofRefund).filter((kind) => kind.includes('refund.pending'))).toHaveLength(2);
-    expect(kinds(ofRefund).filter((kind) => kind === 'claim')).toHaveLength(1);
+    const attempt = ['call no_response', 'call unavailable'];
+    const made = kinds(ofRefund).filter((kind) => kind === 'claim' || kind.startsWith('call'));
+    expect(made).toEqual(['claim', ...attempt, ...attempt]);
     expect(entries.find(({ type, kind }) => kind === 'transition' && type === 'refund.failed')).toMatchObject({
       subject: { reason: 'Parcel lost' },
       operator_reason: 'The processor shows no refund',
