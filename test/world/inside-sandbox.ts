@@ -86,6 +86,8 @@ export interface InsideSandbox {
   contradicted(chargeId: string): Contradicted | undefined;
   /** Returns the time of the charge's last change, in Unix milliseconds; undefined for an unknown charge. */
   changedAtMs(chargeId: string): number | undefined;
+  /** Returns true if the books have ever shown the charge as declined or voided. */
+  wasRefused(chargeId: string): boolean;
   /** Returns the number of states of the charge that the books have shown. */
   statesOf(chargeId: string): number;
   /** Returns the fees of the charge and its disputes, by currency, in minor units; undefined before the first fee. */

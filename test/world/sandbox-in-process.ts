@@ -163,6 +163,7 @@ export function createSandboxInProcess(options: SandboxInProcessOptions): Sandbo
       madeByKeyAtMs: (chargeId) => history.madeByKeyAtMs(chargeId),
       contradicted: (chargeId) => history.contradicted(chargeId),
       changedAtMs: (chargeId) => history.changedAtMs(chargeId),
+      wasRefused: (chargeId) => history.wasRefused(chargeId),
       statesOf: (chargeId) => history.statesOf(chargeId),
       feesOf: (chargeId) => history.feesOf(chargeId),
       ...actions,
@@ -202,6 +203,7 @@ interface History {
   madeByKeyAtMs(chargeId: string): number | undefined;
   contradicted(chargeId: string): Contradicted | undefined;
   changedAtMs(chargeId: string): number | undefined;
+  wasRefused(chargeId: string): boolean;
   statesOf(chargeId: string): number;
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
 }
@@ -279,6 +281,8 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
     madeByKeyAtMs: (chargeId) => madeByKey.get(chargeId),
     contradicted: (chargeId) => contradicted.get(chargeId),
     changedAtMs: (chargeId) => versions.get(chargeId)?.at(-1)?.atMs,
+    wasRefused: (chargeId) =>
+      versions.get(chargeId)?.some(({ charge: { status } }) => status === 'declined' || status === 'voided') === true,
     statesOf: (chargeId) => versions.get(chargeId)?.length ?? 0,
     feesOf: (chargeId) => feesAtSandbox(versions.get(chargeId)?.at(-1)?.charge),
     charges: () => [...shown.values()],
