@@ -142,6 +142,19 @@ test('an entry behind many others does not become overdue through runs in which 
   expect(world.now()).toContain(ORACLE);
 });
 
+test('an entry does not become overdue through runs in which most calls of the worker failed', async () => {
+  await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
+  const fault = { name: 'job 1/1', kind: 'throttle', label: 'dynamodb UpdateCommand', of: 'payment-jobs' } as const;
+  for (let runs = 0; runs < 9; runs += 1) {
+    const atMs = harness.clock.nowMs() + MINUTE_MS;
+    world.faults.push(...Array.from({ length: 26 }, () => ({ ...fault, atMs })));
+    await run('resolve');
+  }
+  expect(world.now()).not.toContain(ORACLE);
+  for (let runs = 0; runs < 3; runs += 1) await run('resolve');
+  expect(world.now()).toContain(ORACLE);
+});
+
 test('an entry does not become overdue through runs of other jobs, or runs that report its queue as skipped', async () => {
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 9; runs += 1) {

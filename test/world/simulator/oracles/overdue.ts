@@ -20,6 +20,8 @@ const RUNS_LEFT_OUT = 1;
 /** Base number of such runs if a run reports failures: during a store outage, a run can fail to postpone the entry. */
 const FAILED_RUNS = 3;
 const ENTRIES_OF_A_RUN = 400;
+/** Number of faults in a run above which the run may fail to postpone any entry, despite the retries of its calls. */
+const MANY_FAULTS = 25;
 
 interface Entry extends Place {
   /** Simulated time of the last write, in Unix milliseconds. */
@@ -94,7 +96,8 @@ export class Overdue {
     );
     if (left.length === 0) return;
     const counted = run.left + run.failed;
-    const hadFaults = this.#world.faults.some(({ of, atMs }) => of.endsWith('-jobs') && atMs >= acceptedAtMs);
+    const faults = this.#world.faults.filter(({ of, atMs }) => of.endsWith('-jobs') && atMs >= acceptedAtMs);
+    if (faults.length > MANY_FAULTS) return;
     const queues = Map.groupBy(waiting, ([, { queue }]) => queue);
     for (const [name, entry] of left) {
       // A run that does not postpone entries counts the entries that it leaves. If it counted all of them, it skipped
@@ -102,7 +105,7 @@ export class Overdue {
       if (!entry.isPostponed && left.length <= counted) continue;
       const length = queues.get(entry.queue)?.length ?? 0;
       // A worker that crashes or waits for lost responses handles few entries of a long queue.
-      if (hadFaults && length > ENTRIES_OF_A_RUN) continue;
+      if (faults.length > 0 && length > ENTRIES_OF_A_RUN) continue;
       entry.missed += 1;
       entry.longest = Math.max(entry.longest, length);
       const allowed = left.length <= counted ? FAILED_RUNS : RUNS_LEFT_OUT;
