@@ -19,13 +19,13 @@ export interface Field {
   readonly isWhole?: true;
   /** The currency of an amount. The amount is entered with decimals and sent in minor units. */
   readonly currency?: string;
-  /** Set for a flag, which is sent as true or not at all. */
+  /** Set for a boolean field: any entered value is sent as `true`, and an empty value is not sent. */
   readonly isFlag?: true;
   /** Set for a day in UTC, which is sent as Unix seconds. */
   readonly day?: DayOfRange;
-  /** Set for a day, which is sent as entered. */
+  /** Set for a day that is sent as text, for example `2026-03-01`. */
   readonly isDate?: true;
-  /** The words to show as checkboxes. The field's value is the checked words, separated by spaces. */
+  /** Words to show as checkboxes. The field's value contains the checked words, separated by spaces; a list is sent. */
   readonly options?: readonly string[];
   /** Set for a field without an input: the content of `ask` sets its value. */
   readonly isHidden?: true;
@@ -41,7 +41,7 @@ interface ActProps {
   /** A sentence that describes the effect. */
   readonly does: string;
   readonly role: Role;
-  /** The reason why the action is not possible now. */
+  /** The reason why the action is not possible now. The button is then disabled. */
   readonly because?: string | undefined;
   /** Whether the address of the screen names this action. The button is then scrolled into view and focused. */
   readonly isLinked?: boolean | undefined;
@@ -72,7 +72,10 @@ interface ActProps {
   readonly shows?: (answer: unknown) => ComponentChildren;
   /** Returns the sentence that is shown after the action. */
   readonly says?: (answer: unknown) => string;
-  /** Called with the response after the action. The data of the screen is reloaded in any case. */
+  /**
+   * Called with the response after the action; if `shows` is set, only when the operator closes the dialog. The data of
+   * the screen is reloaded in any case.
+   */
   readonly done?: (answer: unknown) => void;
 }
 
@@ -83,14 +86,14 @@ class Unsent extends Error {}
 
 /**
  * Offers an action to an operator, with a description of its effect and one confirmation. The idempotency key is
- * generated when the dialog opens, so a double click, or a retry after a lost response, causes only one action. While
- * it is not known whether a request took effect, the dialog opens again with the same request.
+ * generated when the dialog opens, so a double click, or a retry after a lost response, causes only one action. Until
+ * the outcome of a request is known, the dialog opens only with this request.
  */
 export function Act(props: ActProps) {
   const { self } = useApi();
   const { name, method, path, tenant, fixed } = props;
   const act = JSON.stringify([self.operator, name, method, path, tenant, fixed]);
-  // A new target changes the component's key, which closes the dialog: it must not act on an object it did not show.
+  // A new target changes the component's key, which closes the dialog: a dialog must act only on the object it shows.
   return <ActOnTarget key={act} act={act} {...props} />;
 }
 
@@ -102,7 +105,7 @@ interface ActOnTargetProps extends ActProps {
 function ActOnTarget(props: ActOnTargetProps) {
   const { act, name, role, because, isLinked, initial = {} } = props;
   const { self } = useApi();
-  // The dialog of a repeated request has the same idempotency key as the earlier dialog, so dialogs are numbered.
+  // Dialogs are numbered, because the dialog of a repeated request has the same idempotency key as the earlier dialog.
   const [opened, setOpened] = useState<{ readonly attempt: Attempt; readonly number: number }>();
   // The browser may report the closing of a dialog only after the next dialog was opened.
   const close = (own: number) => setOpened((now) => (now?.number === own ? undefined : now));
@@ -152,8 +155,8 @@ interface DialogProps extends ActOnTargetProps {
 }
 
 /**
- * Returns functions that send an action, one request at a time.
- * @param show called with the values to show, when only the same request may be sent again
+ * Returns a function that sends an action, one request at a time, and the state of the sending.
+ * @param show called with the values of the request, when only this request may be sent again
  */
 function useSending(
   {
@@ -364,7 +367,7 @@ function Choices({
 
 export type DryRun = Schemas['DryRun'];
 
-/** Shows the postings that the action would add, and the changes of the payment's balances. */
+/** Shows the effect of a dry run: the status, the postings, and the payment's balances before and after the action. */
 function Previewed({
   run: { payment_status: status, needs_approval: waits, postings, balances },
   would = (
@@ -464,7 +467,7 @@ function refuseWrongValues(fields: readonly Field[], values: Values): void {
   }
 }
 
-/** Returns the request body, with the fields that were filled in. */
+/** Returns the fields that were filled in, with their values in the API's format. */
 function bodyOf(fields: readonly Field[], values: Values): Body {
   return Object.fromEntries(
     fields.flatMap<[string, unknown]>(({ name, isWhole, day, options, isFlag, currency }) => {

@@ -28,7 +28,7 @@ function withoutProblem(status: number): string {
     : `${from} It refused the request.`;
 }
 
-/** Thrown when no response was received. The API may have received the request. */
+/** Thrown when no response was received, or a response cannot be read. The API may have received the request. */
 class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
@@ -57,7 +57,7 @@ export interface Api {
 /**
  * Signs in with a credential.
  * @param ended called when the API no longer accepts the credential
- * @throws Refused when the credential is not valid
+ * @throws Refused when the credential is not valid, and NoAnswer without a readable response
  */
 export async function signIn(credential: string, ended: () => void): Promise<Api> {
   const call = async <Answer>(

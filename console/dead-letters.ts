@@ -86,7 +86,7 @@ export function afterRedrive(
   const waits = target?.waiting;
   const there =
     target === undefined
-      ? `${to} processes the messages at once.`
+      ? `${to} processes the messages immediately.`
       : waits === null || waits === undefined
         ? `The messages that wait in ${to} cannot be counted now.`
         : waits === 0

@@ -3,14 +3,14 @@ import { Icon } from './icons.tsx';
 import { addressOf, hashOf, MODES, usePlace } from './place.ts';
 import { useApi } from './reading.ts';
 
-/** Shows the tenant and mode of all screens, and who has signed in. */
+/** Shows the menu, the choice of tenant and mode, the search, and the name and role of the operator. */
 export function Header({
   query,
   signOut,
   isOpen,
   toggle,
 }: {
-  /** The text of the search on the screen. */
+  /** The text of the current search; empty if there is none. */
   readonly query: string;
   readonly signOut: () => void;
   /** Whether the list of screens is open on a narrow page. A wide page always shows it. */
@@ -82,7 +82,7 @@ function Switch() {
     const { path, filters } = addressOf(location.hash);
     // After the operator chooses a tenant, a search covers only this tenant.
     filters.delete('in');
-    // An object belongs to one tenant, so after a switch to another tenant, the list is shown.
+    // A payment belongs to one tenant and mode, so the list is shown after a switch.
     const [list = ''] = path.split('/');
     location.hash = hashOf(path.startsWith('payments/') ? list : path, scope, filters);
   };

@@ -37,7 +37,7 @@ interface Entry {
   readonly name: IconName;
   readonly title: string;
   readonly screen: ScreenOf;
-  /** True if the screen shows data of one tenant, in one mode. */
+  /** True if the screen needs a tenant and a mode. Searches and `needs_review` may cover all tenants. */
   readonly isOfTenant?: true;
   /** The role that the whole screen requires. @default viewer */
   readonly role?: Role;

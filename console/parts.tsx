@@ -14,7 +14,7 @@ export function Trouble({ error }: { readonly error: unknown }) {
   );
 }
 
-/** Shows that a read failed. `again` repeats it, unless the API would refuse the same request again. */
+/** Shows the error of a read. Offers to read `again`, unless the API would refuse the same request again. */
 export function Failed({ error, again }: { readonly error: unknown; readonly again: (() => void) | undefined }) {
   return (
     <>
@@ -89,8 +89,8 @@ export function Time({ at }: { readonly at: number | string | null | undefined }
 const COPIED_MS = 2_000;
 
 /**
- * Shows a text that a click copies. Without access to the clipboard, which browsers give only to secure pages, the
- * click selects the text.
+ * Shows a button that copies a text. Without access to the clipboard, which browsers give only to secure pages, the
+ * button selects the element before it, which shows the text.
  */
 export function Copy({ text }: { readonly text: string }) {
   const [isCopied, setCopied] = useState(false);
@@ -135,7 +135,7 @@ export function Id({ of: id, to }: { readonly of: string | null | undefined; rea
   );
 }
 
-/** Returns the address that shows an object: its own screen, or the search that finds its payment. */
+/** Returns the address of a screen that shows an object, or of the search that finds its payment, if there is one. */
 function screenOf(id: string): string | undefined {
   if (id.startsWith('pay_')) return `#/payments/${id}`;
   if (id.startsWith('apr_')) return '#/approvals';

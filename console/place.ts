@@ -93,9 +93,9 @@ async function usedMode(api: Api, tenant: string): Promise<Mode> {
 
 export interface Place extends Scope {
   readonly tenants: readonly Tenant[];
-  /** True if the deployment certainly has no tenant with this id. */
+  /** True if a tenant is chosen, but certainly does not exist in this deployment. */
   readonly isUnknown: boolean;
-  /** Returns the address of a screen, with this scope. */
+  /** Returns the address of a screen, with this scope, except the parts that `scope` replaces. */
   readonly to: (path: string, filters?: Readonly<Record<string, string>>, scope?: Partial<Scope>) => string;
 }
 
@@ -108,22 +108,22 @@ export function usePlace(): Place {
   return place;
 }
 
-/** Returns the scope of a screen that is shown only for a tenant. On other screens, the tenant can be empty. */
+/** Returns the chosen tenant and mode, and `owner`, for example `ten_desk/live`. An empty tenant: none is chosen. */
 export function useOwner(): { readonly tenant: string; readonly mode: Mode; readonly owner: string } {
   const { tenant = '', mode } = usePlace();
   return { tenant, mode, owner: `${tenant}/${mode}` };
 }
 
-/** Returns a function that returns the name of a tenant. An unknown tenant is named by its id. */
+/** Returns a function that returns the name of a tenant, or its id if the tenant is unknown or has no name. */
 export function useTenantName(): (tenant: string) => string {
   const { tenants } = usePlace();
   return (tenant) => tenants.find(({ id }) => id === tenant)?.name || tenant;
 }
 
 /**
- * Selects the tenant and mode of the object on the screen. It was found by its id alone, so it may belong to a tenant
- * that is not selected.
- * @param tenant undefined until the object was read
+ * Selects the tenant and mode of the payment on the screen. The payment was found by its id alone, so it may belong to
+ * a tenant or mode that is not selected.
+ * @param tenant undefined until the payment was read
  */
 export function useFollow(tenant: string | undefined, mode: Mode): void {
   const place = usePlace();
@@ -140,8 +140,8 @@ export function useFollow(tenant: string | undefined, mode: Mode): void {
 }
 
 /**
- * Determines the scope: the scope in the address, otherwise the scope that this tab used last, otherwise the only
- * tenant, in the mode in which it has payments.
+ * Determines the tenant and the mode: from the address, otherwise from the last use in this tab, otherwise the only
+ * tenant of the deployment, and the mode in which the tenant has payments.
  *
  * @returns undefined while the scope is being determined
  */
@@ -184,7 +184,7 @@ function useUsedMode(api: Api, tenant: string | undefined): Mode | undefined {
   return found?.tenant === tenant ? found?.mode : undefined;
 }
 
-/** Stores the scope in the address, and in the session storage of this tab. */
+/** Stores the scope in the address, and in the session storage of this tab. Returns the fragment with the scope. */
 export function useKeptScope({ hash, turn }: Fragment, place: Place | undefined): string {
   const { path, filters } = useMemo(() => addressOf(hash), [hash]);
   const shown = place === undefined ? hash : hashOf(path, place, filters);

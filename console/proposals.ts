@@ -1,4 +1,4 @@
-/* The amounts and choices that the dialogs propose. The API accepts each of them. */
+/* The amounts and choices that the dialogs propose, and the reasons why the API would refuse a change or a decision. */
 import type { Schemas } from './api.ts';
 import { apiNowMs } from './clock.ts';
 import { localTime, money, words } from './show.ts';
@@ -43,7 +43,7 @@ export function proposalFor(
   const { refunds, partial_refunds: partialRefunds, partial_captures: partialCaptures } = abilities;
   if (kind === 'capture' && !partialCaptures) return { ...proposal, isWhole: true };
   if (kind !== 'refund') return proposal;
-  if (!refunds) return refused(`The processor ${name} has no refunds.`);
+  if (!refunds) return refused(`The processor ${name} does not support refunds.`);
   if (partialRefunds) return proposal;
   return proposal.amount === payment.amount_captured
     ? { ...proposal, isWhole: true }
@@ -93,8 +93,8 @@ export function openApprovals(approvals: readonly Approval[], payment: string): 
 }
 
 /**
- * Describes the open requests of the same kind, and returns the sum of their amounts, in minor units. They reserve no
- * money, so the API would accept another request for the same amount.
+ * Describes the open requests of this kind, and returns the sum of their amounts, in minor units. Open requests reserve
+ * no money, so the API would accept another request for the same amount.
  *
  * @param open the requests for the payment that wait for a second person
  */
@@ -116,8 +116,9 @@ export function waitingRequests(
 export const DECIDABLE_AFTER_SECONDS = 2_700;
 
 /**
- * Returns why an operator cannot decide a pending change now: within `DECIDABLE_AFTER_SECONDS`, the result of a look-up
- * could still contradict the decision.
+ * Returns why an operator cannot decide a pending change now. While its payment is in review, the operator decides the
+ * payment instead of a capture or cancellation. Within `DECIDABLE_AFTER_SECONDS`, the result of a look-up could still
+ * contradict the decision.
  */
 export function refusalOfDecision(
   { object, created }: Pick<Change, 'object' | 'created'>,
@@ -172,7 +173,7 @@ export function strayCharges(transitions: readonly Transition[]): ReadonlySet<st
   return new Set(transitions.flatMap(({ subject }) => (subject?.object === 'stray_charge' ? [subject.id] : [])));
 }
 
-/** Returns the transitions whose postings can be reversed: each set of postings can be reversed once. */
+/** Returns the transitions with postings that were not reversed: each set of postings can be reversed only once. */
 export function reversible(transitions: readonly Transition[]): readonly Transition[] {
   const reversed = new Set<number | null>(transitions.flatMap(({ subject }) => subject?.reverses ?? []));
   return transitions.filter(({ sequence, postings }) => postings.length > 0 && !reversed.has(sequence));

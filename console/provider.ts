@@ -13,7 +13,7 @@ import {
 } from 'oauth4webapi';
 import { type Asked, type Provider, redirectUri, STORED } from './sign-in-state.ts';
 
-// The settings of a deployment accept only https addresses; plain HTTP is for a provider on the same machine.
+// Plain HTTP is for a local provider in tests. The settings of a deployment accept only https addresses.
 const over = (issuer: URL) => ({ [allowInsecureRequests]: issuer.protocol === 'http:' });
 
 async function discover({ issuer: given }: Provider) {
@@ -22,8 +22,8 @@ async function discover({ issuer: given }: Provider) {
 }
 
 /**
- * Returns the parameter that requests the audience (RFC 8707). Some providers add an audience to a token only if it was
- * requested.
+ * Returns the parameters that request the audience: `audience`, and for a URL also `resource` (RFC 8707). Some
+ * providers add an audience to a token only if it was requested. Empty if the audience is the console itself.
  */
 function audienceOf({ audience, clientId }: Provider): Readonly<Record<string, string>> {
   if (audience === clientId) return {};
@@ -64,7 +64,7 @@ export async function leaveFor(provider: Provider): Promise<void> {
  * Exchanges the code in the provider's redirect for a token.
  *
  * @returns the token for the API: the access token, or the ID token if the API's audience is the console itself
- * @throws Error when the redirect does not belong to a sign-in of this tab
+ * @throws Error when the redirect does not belong to a sign-in of this tab, or the provider returns no valid tokens
  */
 export async function tokenOf(provider: Provider, answer: URL, asked: Asked): Promise<string> {
   const server = await discover(provider);

@@ -79,8 +79,8 @@ interface HowToRead {
 }
 
 /**
- * The polling interval, in milliseconds; or a function, the same in every rendering, that returns the interval after a
- * response, or undefined to stop.
+ * The polling interval, in milliseconds; or a function that returns the interval after a response, and undefined to
+ * stop. The function must be the same in every rendering.
  */
 export type Polling<Answer> = number | ((answer: Answer) => number | undefined);
 
@@ -94,7 +94,7 @@ function intervalOf<Answer>(everyMs: Polling<Answer> | undefined, answer: Answer
   return (answer === undefined ? undefined : everyMs(answer)) ?? false;
 }
 
-/** Reads a path. */
+/** Reads a path of the API once, or at the given interval. */
 export function useRead<Answer>(path: string, tenant?: string, everyMs?: Polling<Answer>): Read<Answer> {
   return useAsked<Answer>(path, { tenant, ...(everyMs === undefined ? {} : { everyMs }) }, ask<Answer>);
 }

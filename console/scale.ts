@@ -1,6 +1,6 @@
 /** Possible numbers of grid lines above zero. */
 const LINES = [4, 5] as const;
-/** Possible distances between grid lines, as multiples of the power of ten that is at most the largest value. */
+/** Possible distances between grid lines, as multiples of the largest power of ten up to the largest value. */
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5] as const;
 const MAX_DAYS_SHOWN = 7;
 

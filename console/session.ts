@@ -24,7 +24,7 @@ export function keptCredential(): string | undefined {
   return undefined;
 }
 
-/** Deletes everything that this tab stored, except requests whose outcome is not known (`attempts.ts`). */
+/** Deletes the stored credential and scope of this tab. Keeps requests whose outcome is not known (`attempts.ts`). */
 export function forgetSession(): void {
   sessionStorage.removeItem(STORED);
   forgetScope();

@@ -2,7 +2,7 @@ import { decimalAmount, exampleAmount, parseAmount } from '../lambdas/kernel/cur
 import { apiNowMs } from './clock.ts';
 
 /**
- * Returns the first language of the browser that is a valid tag: some browsers without a display report `en-US@posix`.
+ * Returns the first valid language tag of the browser, or `en`. Some browsers without a display report `en-US@posix`.
  */
 function preferredLocale(): string {
   const isValid = (tag: string) => /^[a-z]{2,8}(?:-[a-z0-9]{1,8})*$/i.test(tag);
@@ -13,7 +13,8 @@ function preferredLocale(): string {
 const LOCALE = preferredLocale();
 
 /**
- * Formats an amount with the decimals of its currency, which are not always those of the browser's locale data.
+ * Formats an amount with the decimals of its currency, which are not always those of the browser's locale data. Returns
+ * a dash for null and undefined.
  * @param minor the amount in minor units
  */
 export function money(minor: number | null | undefined, currency: string, locale = LOCALE): string {

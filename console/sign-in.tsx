@@ -34,7 +34,10 @@ async function enter(credential: string, ended: () => void): Promise<Api> {
   return api;
 }
 
-/** Continues the session of this tab. @returns undefined if there is none, or if the API no longer accepts it */
+/**
+ * Continues the session of this tab.
+ * @returns undefined if there is none, if the API no longer accepts it, or if the provider redirected the operator
+ */
 async function continueSession(ended: () => void): Promise<Api | undefined> {
   const kept = answer === undefined ? keptCredential() : undefined;
   if (kept === undefined) return undefined;

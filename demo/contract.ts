@@ -41,8 +41,8 @@ export const SHOP_EVENT_SOURCE = 'naive-shop';
 /** Metadata that makes a function wait before a step of a payment, so that the function can be killed at this step. */
 export const HOLD = { name: 'hold', acknowledgement: 'acknowledgement', publication: 'publication' } as const;
 /**
- * Wait before the acknowledgement, in milliseconds. Long enough that a poll notices the wait, and well below
- * RECEIPTS_TIMEOUT_SECONDS.
+ * Wait before the acknowledgement, in milliseconds. Long enough that a poll finds the effect before the consumer
+ * acknowledges, and well below RECEIPTS_TIMEOUT_SECONDS.
  */
 export const ACKNOWLEDGEMENT_HOLD_MS = 3_000;
 /**

@@ -22,9 +22,10 @@ const QUIET_MS = 2_500;
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
 
 /**
- * Waits until all counts are stable, and returns them. Each count is read from the owner of the data.
+ * Waits until all counts are stable, or until the side's `givenUpAfterMs` has passed, and returns them.
  *
  * @param endedMs time of `performance.now()` at which the failure ended
+ * @throws Error if the event was not delivered as often as the subject requires
  */
 export async function countAtRest(side: Side, subject: Subject, endedMs: number): Promise<Counts> {
   const begunMs = performance.now();
@@ -77,7 +78,7 @@ interface Found {
   readonly deliveries: number;
 }
 
-/** Reads the current counts from the owners of the data. */
+/** Reads the current counts at the processor, in the books, and from the rows of the consumer. */
 async function count(side: Side, { payment, moves }: Subject): Promise<Found> {
   const kind: EventKind = moves === 'charge' ? 'payment.completed' : 'refund.completed';
   const receipts = (await side.config.receipts(payment)).filter((receipt) => receipt.kind === kind);

@@ -82,7 +82,7 @@ export async function removeDemo(aws: LocalAws): Promise<void> {
   await new SSMClient(config).send(new DeleteParameterCommand({ Name: SHOP_CALLBACK_PARAMETER }));
 }
 
-/** Gives the shop and the processor each other's local address. */
+/** Gives the shop and the processor each other's local address, and limits the shop's concurrency. */
 async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUrl }: DeployedDemo): Promise<void> {
   const config = accessTo(aws);
   const lambda = new LambdaClient(config);
@@ -96,7 +96,7 @@ async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUr
       Environment: { Variables: { ...Variables, [DemoEnvironment.shopProcessorUrl]: shopProcessorUrl } },
     }),
   );
-  // The emulator's CloudFormation ignores this setting of the template.
+  // The template contains this limit, too, but the emulator's CloudFormation ignores it.
   await lambda.send(
     new PutFunctionConcurrencyCommand({ FunctionName: shopFunction, ReservedConcurrentExecutions: SHOP_AT_ONCE }),
   );

@@ -30,7 +30,7 @@ const { write, authority } = new Command('npm run demo --')
   .parse()
   .opts<{ readonly write: boolean; readonly authority?: Authority }>();
 
-/** The directory of this program. It is kept after a failure for its logs. */
+/** The directory for the files of a run. After a failure, it is kept, because it contains the logs. */
 const directory = join(PAYONCE_DIRECTORY, 'demo');
 rmSync(directory, { recursive: true, force: true });
 makeDirectory(directory);

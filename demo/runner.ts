@@ -45,7 +45,8 @@ export class Runner {
   }
 
   /**
-   * Causes each failure on the naive side and then on Payonce's side. @throws Error when a failure could not be caused
+   * Causes each failure on the naive side and then on Payonce's side, and returns the counts of both.
+   * @throws Error when a failure could not be caused, its results could not be counted, or the runner ends
    */
   run(scenarios: readonly Scenario[], watch: Watch): Promise<readonly Finding[]> {
     const findings = this.#run(scenarios, watch);

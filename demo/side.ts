@@ -23,19 +23,19 @@ export interface SideConfig {
   readonly processorHeaders: Readonly<Record<string, string>>;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
-  /** The process whose group contains the processes of the local AWS. */
+  /** Id of the process whose group contains the processes of the local AWS. */
   readonly keeperPid: number;
   /** Time after the failure, in milliseconds, after which absent results are considered missing. */
   readonly givenUpAfterMs: number;
   /** Returns the payment id for an idempotency key, even before the payment exists. */
   readonly paymentOf: (key: string) => string;
-  /** Returns the number of posting sets in this side's books. */
+  /** Returns the number of posting sets of this kind that this side's books contain for a payment. */
   readonly postings: (payment: string, kind: EventKind) => Promise<number>;
-  /** Returns the deliveries to this side's consumer, and the consumer's effects. */
+  /** Returns the deliveries of a payment's events to this side's consumer, and the consumer's effects. */
   readonly receipts: (payment: string) => Promise<readonly Receipt[]>;
   /** Returns the id of the payment that a Kafka event requests. */
   readonly paymentOfEvent: (eventId: string) => string;
-  /** Invokes this side's consumer with a Kafka batch, as Lambda does. */
+  /** Invokes the function that consumes payment requests with a Kafka batch of this event, as Lambda does. */
   readonly consume: (eventId: string) => Promise<void>;
   /**
    * Stops the publisher while `save` stores payments, so that their events are not published. Then restarts the
@@ -81,7 +81,10 @@ export class Side {
     return this.untilAnswered(key, () => this.pay(key, body));
   }
 
-  /** Retries with the same key until a response arrives that requests no retry. */
+  /**
+   * Retries with the same key until a response is final: no 429, no 5xx and no `Retry-After`.
+   * @throws Error after {@link MAX_RETRIES} attempts without a final response
+   */
   async untilAnswered(key: string, ask: () => Promise<Answer>): Promise<Answer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await ask();
@@ -116,7 +119,7 @@ export class Side {
     await this.#control('POST', `/control/charges/${charge.id}/dispute`, {});
   }
 
-  /** Lets the processor execute the next charge, or the next change of a charge, without sending a response. */
+  /** During `use`, the processor executes the next charge, or change of a charge, without sending a response. */
   async withSilentProcessor<Result>(
     calls: 'failures' | 'change-failures',
     use: () => Promise<Result>,
@@ -173,10 +176,10 @@ export class Side {
 }
 
 /**
- * Kills the processes of a function, like a machine crash. Functions of another local AWS on this machine can have the
- * same name.
+ * Kills the processes of a function, like a machine crash. Kills only processes in the keeper's group, because
+ * functions of another local AWS on this machine can have the same name.
  *
- * @param keeperPid the process whose group contains the processes of the local AWS
+ * @param keeperPid id of the process whose group contains the processes of the local AWS
  * @returns the number of killed processes
  */
 export function kill(functionName: string, keeperPid: number): number {

@@ -7,7 +7,7 @@ export interface Counts {
   readonly atProcessor: number;
   /** Number of posting sets in the books. */
   readonly postings: number;
-  /** Distinct events that the bus delivered. A redelivery does not count. */
+  /** Number of distinct events that the bus delivered. Redeliveries are not counted. */
   readonly events: number;
   /** Number of rows that the consumer wrote. */
   readonly effects: number;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 
 const MAX_BODY_BYTES = 10_485_760;
 
-/** Serves a fetch handler with Node's HTTP server. A service would use `@hono/node-server`. */
+/** Returns a listener for Node's HTTP server that calls a fetch handler. A service would use `@hono/node-server`. */
 export function listenerOf(fetch: (request: Request) => Response | Promise<Response>) {
   return (incoming: IncomingMessage, outgoing: ServerResponse): void => {
     answer(fetch, incoming, outgoing).catch((error: unknown) => {

@@ -22,15 +22,15 @@ export interface LabTrouble {
 }
 
 export interface LabSide {
-  /** Undefined until this side has run the failure scenario. */
+  /** Id of the affected payment. Undefined until the failure was caused on this side. */
   readonly payment?: string;
   /** The address of the payment's timeline in the console. Only set for Payonce. */
   readonly timeline?: string;
-  /** The current counts. Final after the run has ended. */
+  /** The newest counts. Undefined until the first count, and final after the run has ended. */
   readonly counts?: Counts;
-  /** A description of the result. Set after the run has ended. */
+  /** A description of the result. Set when the run is `done`. */
   readonly verdict?: string;
-  /** Whether each effect took place exactly as often as required. Set after the run has ended. */
+  /** Whether each effect took place exactly as often as required. Set when the run is `done`. */
   readonly isExact?: boolean;
 }
 
@@ -43,7 +43,7 @@ export interface LabRun {
   readonly steps: readonly string[];
   readonly naive: LabSide;
   readonly payonce: LabSide;
-  /** The row of this run in the table of `npm run demo`. Set after the run has ended. */
+  /** The row of this run in the table of `npm run demo`. Set when the run is `done`. */
   readonly row?: readonly string[];
   readonly error?: string;
 }
@@ -51,11 +51,11 @@ export interface LabRun {
 /** Response to `GET /lab`. */
 export interface LabState {
   readonly console: string;
-  /** The authority of the running stack. A run with the other authority starts a second stack. */
+  /** The authority of the running stack. The first run with the other authority starts a second stack. */
   readonly authority: Authority;
   readonly troubles: readonly LabTrouble[];
   /** The column titles for the rows of runs. */
   readonly head: readonly string[];
-  /** All runs, newest first. */
+  /** The latest runs, newest first. */
   readonly runs: readonly LabRun[];
 }

@@ -12,7 +12,7 @@ export const VERIFICATIONS: Readonly<Record<Verified['kind'], { readonly title: 
   part: { title: 'Hourly: a slice of everything before the current month', none: 'No slice was verified yet.' },
   asked: {
     title: 'At other times',
-    none: 'The auditor has run no other verification. The command “payonce verify” verifies a time range now.',
+    none: 'The auditor has run no other verification. To verify a time range now, run “payonce verify”.',
   },
 };
 export const NO_MANIFEST = 'No manifest was written for three hours.';

@@ -33,8 +33,8 @@ const FIELDS: readonly Filter[] = [
 const ENTRY_FILTERS = ['account', 'currency', 'from', 'to', 'payment'];
 
 /**
- * Shows the balances of a tenant, now or at a given time. Also shows the proof that the balances sum to zero, and the
- * entries that add up to the balances.
+ * Shows the balances of a tenant, now or at the start of a day, and whether their debits equal their credits. Below,
+ * shows the entries that match the filters.
  */
 export function Books({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();
@@ -84,7 +84,7 @@ function Balances({ tenant, at }: { readonly tenant: string; readonly at: string
   );
 }
 
-/** Shows that the books balance: over all accounts of a currency, debits equal credits. */
+/** Shows whether the books balance: over all accounts of a currency, the debits must equal the credits. */
 function Proof({ currency, balances }: { readonly currency: string; readonly balances: readonly Balance[] }) {
   const debit = balances.reduce((sum, each) => sum + each.debit, 0);
   const credit = balances.reduce((sum, each) => sum + each.credit, 0);

@@ -49,7 +49,7 @@ interface ChangesProps {
   readonly approvals: readonly Approval[];
 }
 
-/** Names the person who requested the change and, if a second person was needed, the person who approved it. */
+/** Names who or what requested the change (for example, an API key) and, if approval was needed, who approved it. */
 function requesterOf(
   change: Change,
   { transitions, keys, approvals }: Pick<ChangesProps, 'transitions' | 'keys' | 'approvals'>,
@@ -68,8 +68,8 @@ function beginOf({ id }: Change, transitions: readonly Transition[]): Transition
 }
 
 /**
- * Returns the reason of the request, followed by the reason of the decision (an operator's) or failure (the
- * processor's).
+ * Returns the reason of the request, and then the reason of an operator's decision or, without a decision, the failure.
+ * Omits what does not exist.
  */
 function reasonsOf(change: Change, transitions: readonly Transition[]): readonly string[] {
   const { failure, reason, id } = change;

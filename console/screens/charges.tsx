@@ -22,7 +22,7 @@ function useCharges({ id, tenant }: OfPayment) {
   return useRead<Schemas['ChargeList']>(`/v1/payments/${encodeURIComponent(id)}/charges`, tenant);
 }
 
-/** Shows the charges at the processor. */
+/** Shows the charges of a payment at the processor. Viewers may not read them. */
 export function Charges(payment: OfPayment) {
   const { self } = useApi();
   return (
@@ -136,7 +136,7 @@ interface DecideProps extends OfPayment {
 const WITHOUT_BOOKS = 'without-books';
 const NO_STRAYS: ReadonlySet<string> = new Set();
 
-/** Offers a decision about a payment in review, or about a change whose outcome could not be determined. */
+/** Offers a decision about a payment in review, or about a pending change. */
 export function Decide({
   id,
   tenant,
@@ -166,8 +166,8 @@ export function Decide({
       name={name}
       does={
         change === undefined
-          ? 'Records the outcome that the processor shows. The payment is then no longer in review, any postings are made, and the tenant receives the event.'
-          : `Records whether the processor has made the ${nameOfChange(change)}${quoted(change.reason)}. The ${change.object} then succeeds or fails, any postings are made, and the tenant receives the event.`
+          ? 'Records the outcome that the processor shows. The payment is then no longer in review, the resulting postings are made, and the tenant receives the event.'
+          : `Records whether the processor has made the ${nameOfChange(change)}${quoted(change.reason)}. The ${change.object} then succeeds or fails, the resulting postings are made, and the tenant receives the event.`
       }
       role="operator"
       because={because}
@@ -191,7 +191,7 @@ function quoted(reason: string | null): string {
   return reason === null ? '' : ` (“${reason}”)`;
 }
 
-/** Describes the effect of a decision, with the money that the processor holds. */
+/** Describes the effect of a decision. If the payment fails, also describes what happens to captured money. */
 function Would({
   run: { payment_status: status },
   payment,

@@ -1,6 +1,6 @@
 import { words } from '../show.ts';
 
-/** The position of each status in the diagram, from the first status on the left to the last on the right. */
+/** The column and row of each status in the diagram. The first status is on the left, the final ones on the right. */
 const PLACES: Readonly<Record<string, readonly [column: number, row: number]>> = {
   processing: [0, 0],
   requires_action: [1, 1],

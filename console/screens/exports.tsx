@@ -12,7 +12,7 @@ const EXPORTS = '/v1/exports';
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
 const KEPT = 'The file is kept for seven days.';
 
-/** Polls while a file is being written. */
+/** Returns the polling interval in milliseconds while a file is being written, and then undefined. */
 const whilePending = (rows: readonly Export[]) => (rows.some(isPending) ? 2_000 : undefined);
 const isPending = ({ status }: Pick<Export, 'status'>) => status === 'pending';
 
@@ -141,7 +141,7 @@ export function ExportShown({
   return (
     <Act
       name="Export as CSV"
-      does={`Writes a CSV file of all rows of ${nameOf(id)} in ${mode} mode that match, from ${from} to ${to}. ${KEPT}`}
+      does={`Writes a CSV file of all rows of ${nameOf(id)} in ${mode} mode that match the filters, from ${from} to ${to}. ${KEPT}`}
       role="operator"
       because={because ?? days}
       tenant={tenant}

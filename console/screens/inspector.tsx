@@ -13,7 +13,7 @@ const FIELDS: readonly Filter[] = [
   { name: 'operator', label: 'Operator (instead of the tenant), if operators call the path' },
 ];
 
-/** Shows the record of an idempotency key: its owner, the received responses, and the stored response. */
+/** Shows the record of an idempotency key: its owners, its lease, the calls to the processor, and the response. */
 export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   const { tenant, mode } = usePlace();
   const ofTenant = tenant === undefined || filters.has('operator') ? {} : { tenant, mode };

@@ -24,7 +24,7 @@ const SCOPES: Readonly<Record<Schemas['CreateKey']['scopes'][number], true>> = {
 /** The scopes of a shop that makes payments and follows them. The operator can choose others. */
 const USUAL_SCOPES = 'payments:read payments:write events:read ledger:read';
 
-/** Renders the secret. Only the first response contains the secret. */
+/** Renders the secret of a new key. Only the first response to the request contains the secret. */
 function secretOf(answer: unknown) {
   const { secret } = answer as { readonly secret: string | null };
   if (secret === null)
@@ -82,7 +82,7 @@ export function Keys() {
   );
 }
 
-/** Shows the operators who sign in with keys. */
+/** Shows the keys with which operators sign in. */
 export function Operators() {
   return (
     <>
@@ -171,7 +171,7 @@ function Acts({ row }: { readonly row: Key }) {
       )}
       <Act
         name="Revoke"
-        does={`The key ${row.name} (${row.id}) is no longer accepted. This cannot be undone.`}
+        does={`Revokes the key ${row.name} (${row.id}). The API no longer accepts it. This cannot be undone.`}
         role="owner"
         because={ended}
         method="PATCH"

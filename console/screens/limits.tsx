@@ -18,7 +18,7 @@ const OF = [
   },
 ] as const;
 
-/** Returns the current numbers of the chosen limit, as initial values of the form. */
+/** Returns the current numbers of the chosen limit, as values of the form; none if the limit was not read yet. */
 function numbersOf(limits: readonly Limit[], { mode, kind }: Values): Values {
   const limit = limits.find((each) => each.mode === mode && each.kind === kind);
   return limit === undefined ? {} : { rate: String(limit.rate), burst: String(limit.burst) };
@@ -32,7 +32,7 @@ export function Limits({ tenant }: { readonly tenant: string }) {
   const limits = read.answer?.data ?? [];
   const saved = (answer: unknown) => {
     const { kind, rate, burst, is_own: own, ...limit } = answer as Limit;
-    return `The limit of ${words(kind)} in ${limit.mode} mode is ${count(rate)} per second, ${count(burst)} at once${own ? '' : ', as for the deployment'}.`;
+    return `The limit of ${words(kind)} in ${limit.mode} mode is ${count(rate)} per second, ${count(burst)} at once${own ? '' : ', the limit of the deployment'}.`;
   };
   return (
     <>

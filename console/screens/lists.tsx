@@ -26,7 +26,7 @@ export function Differences() {
         path="/v1/admin/mismatches"
         about={(list) => <ComparedUntil at={(list as Schemas['MismatchList']).compared_until} />}
         none="No difference is known."
-        hint="The job reconcile-recent compares each payment with the processor’s books."
+        hint="The job reconcile-recent compares new records in the Ledger with the processors’ books."
         columns={[
           {
             title: 'Payment, charges',
@@ -244,8 +244,8 @@ function Verdict({ row: { status, decided_by: by, decided, verdict_reason: reaso
 }
 
 /**
- * Returns the amount that a request moves. The amount of the approval can be larger: it is compared with the limit, and
- * includes earlier refunds and corrections of the payment.
+ * Returns the amount that a request moves. The field `amount` of the approval can be larger: it is the sum that is
+ * compared with the limit, and includes earlier refunds and corrections of the payment.
  */
 function amountOf({ request, amount, currency, effect }: Approval): number {
   if (request.type !== 'correction') return request.amount ?? amount;
@@ -254,14 +254,14 @@ function amountOf({ request, amount, currency, effect }: Approval): number {
     .reduce((sum, each) => sum + each.amount, 0);
 }
 
-/** Shows the whole effect of a request, so that the second person sees what they approve. */
+/** Shows a request and, as far as it is known, its effect, so that the second person sees what they approve. */
 function Effect({
   row: { request, tenant, mode, currency, reason, effect, expires, requested_by: by },
 }: {
   readonly row: Approval;
 }) {
   const nameOf = useTenantName();
-  // For other requests, the effect is not known yet: the processor’s response determines the status and the postings.
+  // The effect of a refund, capture or cancellation is not known yet: it depends on the processor’s response.
   const isWhole = request.type === 'correction' || request.type === 'decision';
   return (
     <section aria-label="Effect" class="preview">
@@ -415,7 +415,7 @@ export function Tenants() {
   );
 }
 
-/** Shows an amount of the log, which is in minor units, in the decimals of its currency. */
+/** Formats an amount of the log, which is in minor units, in the decimals of its currency. Keeps other texts. */
 function detailOf(value: string): string {
   const [, minor, currency] = /^(\d+) ([A-Z]{3})$/.exec(value) ?? [];
   return minor === undefined || currency === undefined ? value : money(Number(minor), currency);
@@ -445,7 +445,7 @@ export function Activity({ filters }: Filtered) {
       <p class="soft-text">
         {isOfTenant
           ? 'Keys, limits, decisions, refunds and other actions for this tenant, in this mode.'
-          : 'Tenants, keys of operators, job runs and redrives. The actions for a tenant, for example on its keys, are in its own list.'}
+          : 'Tenants, keys of operators, job runs and redrives. The actions for a tenant, for example on its keys, are in the tenant’s list.'}
       </p>
       {isOfTenant && (tenant === undefined || isUnknown) ? (
         <TenantChoice title="No tenant is chosen." />
@@ -453,7 +453,7 @@ export function Activity({ filters }: Filtered) {
         <List<Row>
           label="Activity"
           path={`/v1/admin/activity${query}`}
-          none="No operator has acted here yet."
+          none="No action is recorded here yet."
           hint={
             isOfTenant
               ? `The actions in ${mode === 'live' ? 'test' : 'live'} mode have a list of their own: choose the mode at the top of the page.`

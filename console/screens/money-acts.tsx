@@ -113,7 +113,7 @@ export function HoldActs(props: OfPayment) {
       {(isHeld || status === 'requires_action') && (
         <Act
           name="Cancel payment"
-          does={`The payer is not charged ${money(amount, currency)}. This cannot be undone. The tenant receives the event. ${cancel.waits}`}
+          does={`Cancels the payment: the payer is not charged ${money(amount, currency)}. This cannot be undone. The tenant receives the event. ${cancel.waits}`}
           role="operator"
           because={cancel.because}
           path={`${pathOf(payment)}/cancel`}
@@ -130,7 +130,7 @@ function capturedText(answer: unknown): string {
   return `${money(captured, currency)} was captured.`;
 }
 
-/** Describes the effect of an amount before the action. */
+/** Describes the effect of the entered amount before the action, or why the amount is not valid. */
 function Then({
   entered,
   from,

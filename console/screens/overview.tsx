@@ -53,7 +53,7 @@ export function Overview() {
   );
 }
 
-/** Shows that the auditor did not run in time, so that a changed row of the Ledger could be unnoticed. */
+/** Warns when the auditor did not run in time: a changed row of the Ledger could then remain unnoticed. */
 function OverdueVerifications() {
   const { to } = usePlace();
   const { answer } = useRead<Schemas['Audit']>('/v1/admin/audit', undefined, AUDIT_EVERY_MS);

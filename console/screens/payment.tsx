@@ -71,7 +71,7 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
-/** Returns the sentence to show after an action. @param what the sentence if the action has taken effect */
+/** Returns a function from a response to the sentence to show. @param what the sentence if the action took effect */
 function says(what: string) {
   return (answer: unknown): string => {
     const { object, status } = answer as { readonly object?: string; readonly status?: string };

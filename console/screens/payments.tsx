@@ -82,7 +82,7 @@ function nothing(filters: URLSearchParams, place: Place) {
   if (q !== null && isOfAll(filters, place))
     return {
       none: `No payment in the deployment matches “${q}”.`,
-      hint: 'Only ids are searched for all tenants. Choose a tenant at the top of the page to search its references.',
+      hint: 'A search across all tenants finds only ids. To search references, choose a tenant at the top of the page.',
     };
   if (q !== null)
     return {
@@ -125,7 +125,7 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
         </>
       )}
       {searchedFor !== null && place.tenant === undefined && !CHARGE.test(searchedFor) ? (
-        <TenantChoice title="Only ids are searched in all tenants. Choose a tenant to search its references, e-mail addresses and keys." />
+        <TenantChoice title="A search across all tenants finds only ids. To search references, e-mail addresses and keys, choose a tenant." />
       ) : (
         <List<Row>
           label="Payments found"
@@ -139,7 +139,7 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Shows the payments of one status. The other filters remain. */
+/** Shows a tab for each status, which lists only payments with this status. The other filters remain. */
 function Statuses({ filters }: { readonly filters: URLSearchParams }) {
   const { to } = usePlace();
   const { status: shown, ...others } = Object.fromEntries(filters);
@@ -158,7 +158,7 @@ function Statuses({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Offers an export of all payments that match the search. */
+/** Offers an export of all payments that match the filters. */
 function Csv({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();
   const taken = ['status', 'currency', 'amount_from', 'amount_to'].flatMap<[string, string | number]>((name) => {

@@ -62,7 +62,7 @@ export function waitingText({ waiting, more_waiting: more }: QueueRow): string {
 
 type Entry = Schemas['QueueEntryList']['data'][number];
 
-/** Number of messages to read: a list of messages has no pages. */
+/** Maximum number of messages to read: a list of messages has no pages. */
 const MAX_MESSAGES = 100;
 const HIDDEN = `More messages wait than are listed. The list shows at most ${MAX_MESSAGES} messages, and omits those that another request holds for up to 30 seconds. Refresh the list after that time.`;
 const ACT = { title: 'Act', isActs: true } as const;
@@ -149,8 +149,8 @@ function Entries({
 }
 
 /**
- * Offers a redrive of messages that could not be handled. For other queues, the button is disabled, and shows the
- * reason. Offers the dismissal of all messages if the queue allows it.
+ * Offers a redrive of all messages of a queue. If the queue cannot be redriven, the button is disabled, and the reason
+ * is shown. Offers the dismissal of all messages if the queue allows it.
  */
 function QueueActs({
   queue,

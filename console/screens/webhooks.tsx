@@ -14,7 +14,7 @@ const DAYS = [
   { name: 'created_to', label: 'Last day (UTC), at most 31 days in all', day: 'last' },
 ] as const;
 
-/** Shows the endpoints of a tenant, and the deliveries to one of them. */
+/** Shows the endpoints of a tenant, or one endpoint with its deliveries. */
 export function Webhooks({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();
   const { to } = usePlace();

@@ -14,7 +14,7 @@ export interface Delivery {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Records each delivery before it is processed. */
+/** Records each delivery in the consumers' table. Call it before the deliveries are processed. */
 export async function noteDeliveries(
   client: DynamoDBDocumentClient,
   table: string,
@@ -26,7 +26,10 @@ export async function noteDeliveries(
   }
 }
 
-/** Delays the acknowledgement, so that the consumer can be killed between its effect and its acknowledgement. */
+/**
+ * If a payment's metadata requests it, delays the acknowledgement, so that the consumer can be killed between its
+ * effect and its acknowledgement.
+ */
 export async function holdAcknowledgement(deliveries: readonly Delivery[]): Promise<void> {
   const isHeld = deliveries.some(({ metadata }) => metadata[HOLD.name] === HOLD.acknowledgement);
   if (isHeld) await sleep(ACKNOWLEDGEMENT_HOLD_MS);

@@ -85,7 +85,10 @@ async function consume({ records }: MSKEvent): Promise<APIGatewayProxyResult> {
   return reply(200, {});
 }
 
-/** Checks whether the event was seen before. If not, saves the posting together with the event, then publishes. */
+/**
+ * Handles `charge.succeeded`: checks whether the event was seen before. If not, saves the posting together with the
+ * event's id, then publishes. Ignores all other types of events.
+ */
 async function callback({ id, type, data }: SandboxEvent): Promise<APIGatewayProxyResult> {
   if (type !== 'charge.succeeded') return reply(200, {});
   const seen = await client.send(

@@ -5,7 +5,7 @@ import type { Runner, Watch } from '../runner.ts';
 import type { Scenario } from '../scenarios.ts';
 import { cells, isExact, verdict } from '../verdict.ts';
 
-/** The reason why a run does not begin. */
+/** Why a run cannot begin, as a response over HTTP. */
 export interface LabRefusal {
   readonly status: 404 | 409;
   readonly code: 'unknown_trouble' | 'lab_is_busy';
@@ -30,7 +30,7 @@ export interface LabOptions extends LabStack {
   readonly other: (step: Watch['step']) => Promise<LabStack>;
 }
 
-/** Runs one scenario at a time, and keeps the results. */
+/** Runs one scenario at a time, and keeps the results of the latest runs. */
 export class Lab {
   readonly #options: LabOptions;
   #runs: readonly LabRun[] = [];
@@ -50,14 +50,15 @@ export class Lab {
   }
 
   /**
-   * Begins a run in the background. A run that fails is reported as failed and does not block the next run.
+   * Begins a run in the background. A run that fails is reported as failed and does not block the next run. Refuses an
+   * unknown scenario, and a run while another one is in progress.
    *
    * @param authority Payonce's system of record @default the authority of the lab's local AWS
    */
   begin(troubleId: string, authority: Authority = this.#options.authority): LabRun | LabRefusal {
     const scenario = this.#options.scenarios.find(({ id }) => id === troubleId);
     if (scenario === undefined) {
-      const detail = `trouble is ${JSON.stringify(troubleId)}, which is not an id of GET /lab.`;
+      const detail = `trouble is ${JSON.stringify(troubleId)}, but must be an id that GET /lab lists.`;
       return { status: 404, code: 'unknown_trouble', detail };
     }
     const busy = this.#runs.find(({ state }) => state === 'running');

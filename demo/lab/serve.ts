@@ -27,7 +27,7 @@ interface LabServerOptions {
 
 /**
  * Serves the lab of a running local AWS.
- * @returns a function that stops the lab
+ * @returns the address of the lab, and the function `end`, which stops it
  */
 export async function serveLab(
   aws: LocalAws,

@@ -88,7 +88,7 @@ export function labServer(
       return refused({
         status: 400,
         code: 'invalid_request',
-        detail: 'The body must be {"trouble":"<id>","authority":"dynamodb"}, in JSON.',
+        detail: 'The body must be JSON: {"trouble":"<id>"}, optionally with "authority":"dynamodb" or "postgres".',
       });
     }
     const begun = lab.begin(body.data.trouble, body.data.authority);

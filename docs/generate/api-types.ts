@@ -34,7 +34,7 @@ export async function apiTypes(): Promise<string> {
   return HEAD + astToString(await openapiTS(JSON.stringify({ ...document, paths, components: kept })));
 }
 
-/** Removes response headers, examples and problems from an operation. */
+/** Returns an operation with only its id, its parameters, its body and its successful responses. */
 function good(operation: Node): Node {
   const answers = Object.entries(operation['responses'] as Nodes).filter(([status]) => status.startsWith('2'));
   const body = operation['requestBody'] as Node | undefined;
@@ -53,7 +53,7 @@ function contentOf(described: Node): Node {
   return { [type]: { schema: (described['content'] as Nodes)[type]?.['schema'] } };
 }
 
-/** Returns all parts of the document to which the given part refers, directly or indirectly. */
+/** Returns `references`, and all other references that they or `part` contain, directly or indirectly. */
 function referencesIn(document: Node, part: unknown, references: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   const look = (node: unknown): void => {

@@ -40,7 +40,7 @@ const REQUESTS: Readonly<
   callback_orphaned: 'Callbacks without a matching payment, stored as orphans.',
   callback_refused: 'Callbacks with an invalid signature (401).',
   orphan_adopted: 'Orphans whose payment was found.',
-  orphan_given_up: 'Orphans that found no payment within 24 hours.',
+  orphan_given_up: 'Orphans whose payment was not found within 24 hours.',
   resolved: 'Queue entries that the resolver finished.',
   webhook_delivered: 'Attempts for which the merchant’s endpoint returned 2xx.',
   webhook_attempt_failed: 'Attempts that failed; a later attempt follows unless it was the last one.',
@@ -81,7 +81,7 @@ const EVENTS: Readonly<Record<ValueOf<typeof EventMetric>, Meaning>> = {
 };
 
 const ARCHIVE: Readonly<Record<ArchiveMetric, Meaning>> = {
-  archive_listed: 'Hourly runs that completed the manifests: they list every object that had arrived in the archive.',
+  archive_listed: 'Hourly runs after which the manifests list every object that had arrived in the archive.',
   archive_stopped:
     'Hourly checks that found archiving stopped: an outcome is older than an hour, but newer than everything in the archive.',
   archive_differs:
@@ -145,8 +145,8 @@ const COPIES: Readonly<Record<ValueOf<typeof CarryMetric>, Meaning>> = {
 
 const REPLAYS: Readonly<Record<ValueOf<typeof ReplayCacheMetric>, Meaning>> = {
   replay_cache_hits: 'Replays whose response was in the table ReplayCache.',
-  replay_cache_missed: 'Replays whose response was read from PostgreSQL, because the table did not have it.',
-  replay_cache_failed_writes: 'Responses that could not be written to the table.',
+  replay_cache_missed: 'Replays whose response was read from PostgreSQL, because it was not in the table ReplayCache.',
+  replay_cache_failed_writes: 'Responses that could not be written to the table ReplayCache.',
 };
 
 const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeMetric>, Meaning>> = {

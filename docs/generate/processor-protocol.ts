@@ -38,7 +38,7 @@ const change = (summary: string, schema: z.ZodType, status: 200 | 201, answer: z
 });
 
 const callback = z.object({
-  id: z.string().meta({ description: 'The same for every delivery of one event.' }),
+  id: z.string().meta({ description: 'The event id, the same for every delivery of the event.' }),
   object: z.literal('event'),
   type: z.enum(EVENT_TYPES),
   livemode: z.boolean(),
@@ -72,13 +72,13 @@ const PATHS: ZodOpenApiPathsObject = {
         query: z.object({
           key: idempotencyKey.optional(),
           payment: z.string().optional(),
-          created_from: seconds.optional().describe('Inclusive.'),
-          created_to: seconds.optional().describe('Exclusive.'),
+          created_from: seconds.optional().describe('Start of the time range, in Unix seconds; inclusive.'),
+          created_to: seconds.optional().describe('End of the time range, in Unix seconds; exclusive.'),
           cursor: z.string().optional(),
         }),
       },
       responses: {
-        200: json('Oldest first. `next` is the cursor of the next page of a range.', listAnswer),
+        200: json('The charges, oldest first. `next` is the cursor of the next page of a time range.', listAnswer),
         401: UNSIGNED,
       },
     },
@@ -103,7 +103,7 @@ const PATHS: ZodOpenApiPathsObject = {
 const CALLBACKS: ZodOpenApiPathsObject = {
   change: {
     post: {
-      summary: 'Each change of a charge, a refund or a dispute, repeated until the response is 2xx',
+      summary: 'Report each change of a charge, a refund or a dispute, and retry until the response is 2xx',
       description:
         'Posted to `/callbacks/external/live`, or `/callbacks/external/test`. Payonce then reads the charge, which is authoritative.',
       requestParams: {

@@ -60,7 +60,7 @@ const OPEN = [
 /** Operations whose queries the Python client accepts. */
 const LISTS = ['listPayments', 'listDisputes', 'listOrders', 'listEvents', 'listWebhookDeliveries'];
 
-/** Maximum size of an enumeration. A larger one, such as all currencies, is a string. */
+/** Maximum number of values of an enumeration. A larger one, such as all currencies, is represented as a string. */
 const MAX_LITERALS = 30;
 
 /** Objects of several kinds. Their fields depend on the kind, so the Python client represents them as dictionaries. */

@@ -98,7 +98,7 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
     why: 'they need no operator',
   },
   {
-    what: 'Original rows that were changed or removed by hand',
+    what: 'Original content of rows that were changed or removed by hand',
     kept: '14 days in the parking queue of the relay; with the archive, as long as its objects',
     why: 'they show the lost data',
   },
@@ -111,7 +111,7 @@ const NOTES = { description: 'description', metadata: 'metadata', returnUrl: 're
 
 const listed = new Intl.ListFormat('en-GB').format(Object.values(NOTES).map((name) => `\`${name}\``));
 
-/** Returns the page for `npm run generate`. */
+/** Returns the page generated/docs/retention.md. */
 export function retentionPage(): string {
   return `# Retention of personal data
 

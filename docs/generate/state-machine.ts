@@ -52,7 +52,7 @@ export function fill(document: string, sections = SECTIONS): string {
     const [before, after, ...more] = text.split(begin);
     const rest = after?.split(end);
     if (before === undefined || more.length > 0 || rest?.length !== 2) {
-      throw new Error(`the part "${name}" must have one place in the document: ${begin}…${end}`);
+      throw new Error(`the section "${name}" must occur exactly once in the document: ${begin}…${end}`);
     }
     return `${before}${begin}${make()}\n${end}${rest[1]}`;
   }, document);
@@ -151,8 +151,8 @@ const EXAMPLES: Readonly<Record<Posts, readonly Example[]>> = {
     { when: 'a stray charge was refunded', amountMinor: CHARGED, account: 'late_receipts' },
   ],
   give_back_undone: [
-    { when: 'that refund failed later', amountMinor: CHARGED },
-    { when: 'the refund of a stray charge failed later', amountMinor: CHARGED, account: 'late_receipts' },
+    { when: 'a refund failed after it had succeeded', amountMinor: CHARGED },
+    { when: 'a stray charge’s refund failed after it had succeeded', amountMinor: CHARGED, account: 'late_receipts' },
   ],
   dispute: [{ when: 'a dispute was opened, or its first report says that it was lost', amountMinor: CHARGED }],
   dispute_undone: [{ when: 'the dispute was won, directly or on appeal', amountMinor: CHARGED }],

@@ -4,9 +4,9 @@ import { ManagedPolicy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 
-/** Where alarms are shown. At least one destination is given. */
+/** The alarm topic, and the destinations of its alarms. At least one destination must be set. */
 export interface Destinations {
-  /** The topic of the alarms: the one in `alarmTopicArn`, or the one that a deployment with `alarmEmail` created. */
+  /** ARN of the alarm topic: the topic in `alarmTopicArn`, or the one that a deployment with `alarmEmail` created. */
   readonly topicArn: string;
   /** A channel of a Slack workspace. @default none */
   readonly slack?: { readonly workspaceId: string; readonly channelId: string };
@@ -99,7 +99,7 @@ export class AlarmChat extends Stack {
  */
 export function readDestinations(contextOf: (name: keyof Destinations) => string | undefined): Destinations {
   const topicArn = contextOf('topicArn');
-  if (topicArn === undefined) throw new Error('topicArn is missing: give the ARN of the topic of the alarms');
+  if (topicArn === undefined) throw new Error('topicArn is missing: set the ARN of the alarm topic');
   if (!/^arn:aws[a-z-]*:sns:[a-z0-9-]+:\d{12}:[A-Za-z0-9_-]+$/.test(topicArn))
     throw refused('topicArn', topicArn, 'the ARN of an SNS topic');
   const [workspaceId, slackChannel] = parts('slack', contextOf('slack'), '<workspace>/<channel>') ?? [];
@@ -119,7 +119,7 @@ export function readDestinations(contextOf: (name: keyof Destinations) => string
   return { topicArn, ...chosen };
 }
 
-/** Splits the ids of a channel. @returns undefined when there is no such channel */
+/** Splits the ids of a channel. @returns undefined without a setting @throws Error when it does not have this form */
 function parts(name: string, given: string | undefined, form: string): readonly string[] | undefined {
   if (given === undefined) return undefined;
   const found = given.split('/');

@@ -117,7 +117,9 @@ type Rows = ReturnType<typeof rowsIn>;
 function chargeCard(rows: Rows, key: string, params: Params, livemode: boolean): Answer {
   const { amount = 0, currency = '', source = '', capture = 'automatic', metadata = {} } = params;
   const isTaken = rows.take(source, amount, currency);
-  const failure = isTaken ? null : { code: 'card_declined', message: 'The gift card does not have this amount.' };
+  const failure = isTaken
+    ? null
+    : { code: 'card_declined', message: 'The card is unknown, or its balance is too low.' };
   const status = failure !== null ? 'declined' : capture === 'manual' ? 'authorized' : 'succeeded';
   const charge: Charge = {
     id: `ch_${randomUUID()}`,
@@ -209,7 +211,7 @@ function once(database: DatabaseSync, key: string, request: string, work: () => 
 
 // ------------------------------------------------------------------------------------------------------------- callbacks
 
-/** Posts the callbacks that are due. Retries each callback until its response is 2xx. */
+/** Posts each callback that is due once. Without a 2xx response, the callback is due again after a pause. */
 async function postCallbacks(database: DatabaseSync, { url, secret }: GiftCardsOptions['callbacks']): Promise<void> {
   const signer = new Webhook(secret);
   const due = database.prepare('SELECT id, body, tries FROM callbacks WHERE due <= ?').all(Date.now());

@@ -85,7 +85,7 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     return Items as Lock[];
   }
 
-  /** Returns the writes that release a lock and credit its member, provided that it is still locked. */
+  /** Returns the writes that release a lock and credit its member, on condition that its state is still `locked`. */
   function release({ pk, member, amount }: Lock) {
     return [
       {

@@ -32,7 +32,7 @@ export function headersOfConsole(signIn: ConsoleSignIn | undefined) {
 
 export const IMMUTABLE = { 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** Returns the content type of a built file; undefined when no built file has this name. */
+/** Returns the content type of a built file; undefined when the name does not have the form of a built file. */
 export function typeOfAsset(name: string): (typeof TYPES)[keyof typeof TYPES] | undefined {
   const ending = HASHED.exec(name)?.groups?.['ending'];
   return ending === 'js' || ending === 'css' ? TYPES[ending] : undefined;
@@ -46,6 +46,7 @@ const variables = z.object({
 
 /**
  * Reads the sign-in settings of the console.
+ * @returns undefined when the environment variable is not set: operators use keys
  * @throws Error when the environment variable does not have the format that the stack writes
  */
 export function consoleSignIn(environment: Readonly<Record<string, string | undefined>>): ConsoleSignIn | undefined {

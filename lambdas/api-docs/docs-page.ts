@@ -34,7 +34,7 @@ JavaScript and the file <a href="${base}start.js">start.js</a>.</p>
 /**
  * Script that starts the page. It is a separate file, because the page allows no inline scripts. The renderer itself
  * shows no samples, so a plugin shows them below the parameters of each operation. If the renderer was not loaded, the
- * script requests its file again, and shows why it cannot be used.
+ * script requests the renderer's file again, and shows why the file cannot be used.
  */
 export const START_SCRIPT = `const element = document.getElementById('api');
 const samples = () => ({
@@ -55,7 +55,7 @@ const explain = async () => {
       if (!ok) return 'The server responded with ' + status + '.';
       return 'The file was loaded, but this browser did not run it. Reload the page, or use a newer browser.';
     },
-    (error) => 'The request failed (' + error.message + '). Is the server running, or does an extension block it?',
+    (error) => 'The request failed (' + error.message + '). Is the server running? Does an extension block it?',
   );
   document.getElementById('failure').textContent = 'The file ' + src + ' could not be used. ' + reason;
 };

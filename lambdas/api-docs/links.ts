@@ -74,8 +74,9 @@ function idOf({ method, operation }: Placed): string | undefined {
 }
 
 /**
- * Returns whether `from` supplies all ids in the path of `to`: the last id from its response, and all earlier ids from
- * its own path.
+ * Returns whether a response of `from` links to `to`: both require the same kind of key, and `from` supplies all ids in
+ * the path of `to` (the last id from its response, all earlier ids from its own path). If `to` is a list of a payment's
+ * objects, `from` supplies the payment's id.
  */
 function leadsTo(from: Placed, to: Placed): boolean {
   const { operationId } = to.operation;

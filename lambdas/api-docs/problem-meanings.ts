@@ -48,7 +48,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   webhook_endpoint_disabled:
     'The endpoint is disabled, so nothing is sent to it. Enable it, and then retry with the same key.',
   webhook_replay_running:
-    'An endpoint can have only one range replay at a time. Retry with the same key after it has ended.',
+    'An endpoint can have only one range replay at a time. Retry with the same key after the running one has ended.',
   too_many_exports: 'Five exports are unfinished. Retry with the same key after one has ended.',
   idempotency_key_expired:
     'The key was already used, and its response is no longer stored. This request had no effect. Retrieve the object that the first request created or changed.',
@@ -62,12 +62,13 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
     'This is the last valid key with the role `owner`; keys that were replaced do not count. Without it, no operator could manage keys with the API. First create another owner’s key with the command line, which can also revoke the last one.',
   reference_already_used:
     'Another payment uses this reference. References are compared byte by byte. The reference becomes available when that payment has failed or was canceled.',
-  payment_not_attempted: 'The processor has no such charge. Start again with a new key.',
+  payment_not_attempted:
+    'The processor has no charge of this payment, so nothing was charged. Start again with a new key.',
   capture_not_attempted: 'The processor has no such capture, so nothing has changed. Start again with a new key.',
   cancellation_not_attempted:
     'The processor has no such cancellation, so nothing has changed. Start again with a new key.',
-  refund_not_attempted: 'The processor has no such refund. Start again with a new key.',
-  order_not_attempted: 'The processor has no such charge. Start again with a new key.',
+  refund_not_attempted: 'The processor has no such refund, so nothing was refunded. Start again with a new key.',
+  order_not_attempted: 'The processor has no charge of this order, so nothing was charged. Start again with a new key.',
   out_of_stock:
     'Not all goods were available, so the charge was reversed. The response contains the order, and is final for this key.',
   order_canceled:

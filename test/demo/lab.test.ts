@@ -168,7 +168,7 @@ describe('the lab server', () => {
     const unknown = await post({ trouble: 'flood' });
     expect([unknown.status, await unknown.json()]).toEqual([
       404,
-      { code: 'unknown_trouble', detail: 'trouble is "flood", which is not an id of GET /lab.' },
+      { code: 'unknown_trouble', detail: 'trouble is "flood", but must be an id that GET /lab lists.' },
     ]);
     expect((await post({})).status).toBe(400);
     expect((await post({ trouble: 'crash' }, { 'content-type': 'text/plain' })).status).toBe(415);

@@ -78,12 +78,12 @@ describe('a document', () => {
   const markers = /<!-- made from the code: diagram -->[^]*?<!-- end: diagram -->\n/;
 
   test('is rejected if a generated section has no marked place, and the error names the section', () => {
-    expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the part "diagram" must have one place');
+    expect(() => fill(DOCUMENT.replace(markers, ''))).toThrow('the section "diagram" must occur exactly once');
   });
 
   test('is rejected if a section has two marked places', () => {
     const [place = ''] = markers.exec(DOCUMENT) ?? [];
-    expect(() => fill(DOCUMENT + place)).toThrow('the part "diagram" must have one place');
+    expect(() => fill(DOCUMENT + place)).toThrow('the section "diagram" must occur exactly once');
   });
 
   test('keeps the text around the sections', () => {

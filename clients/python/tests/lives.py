@@ -1,6 +1,6 @@
 """Runs operations in child processes that crash, and prints the outcomes of each history.
 
-A history is one operation and the sequence of processes that execute it. All but the last processes crash.
+A history is one operation and the sequence of processes that execute it. All processes except the last two crash.
 
 Reads a plan from standard input, as JSON:
 
@@ -15,7 +15,8 @@ Reads a plan from standard input, as JSON:
 - ``corrects``: each process first pays with an invalid amount, and then corrects it.
 - ``source``, ``amount``: the source, and the amount of the first history in minor units. Each history has a new amount.
 
-Prints a line of JSON for each history: its crash points, its amount, and the outcomes of its operation.
+Prints a line of JSON for each history: its crash points, its amount, and the outcomes of the processes that did not
+crash.
 """
 
 from __future__ import annotations
@@ -44,7 +45,7 @@ History = tuple[int, tuple[int, ...], list[Any]]
 
 
 class Crash:
-    """Ends the process at a point, counted from 0."""
+    """Crashes the process at the point with this number, counted from 0. ``None``: the process does not crash."""
 
     def __init__(self, at: int | None) -> None:
         self._at = at
@@ -111,7 +112,7 @@ def open_store() -> FileKeys | DatabaseKeys:
 
 
 def pay(amount: int, at: int | None) -> Any:
-    """Pay in this process, which crashes at a point. Return the outcome."""
+    """Pay in this process, which crashes at the point ``at`` unless it is ``None``. Return the outcome."""
     operation = f"{PLAN['folder']} {amount}"
     crash = Crash(at)
     store: Any = open_store()
@@ -142,7 +143,7 @@ def pay(amount: int, at: int | None) -> Any:
 
 
 def refuse(client: Client, purchase: Any, operation: str) -> None:
-    """Pay with an invalid amount. If the corrected payment was already made, the client refuses without a request."""
+    """Try to pay with an invalid amount, which the API refuses. After a correction was sent, the client refuses it."""
     try:
         client.payments.create(purchase, operation=operation)
     except PayonceError as error:
@@ -179,7 +180,7 @@ class Life:
 
 
 def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
-    """Run every combination of crash points. A process that has no such point finishes, which ends the loop."""
+    """Run every combination of crash points. A process with fewer points than the number finishes and ends the loop."""
     for point in count():
         if not before and point % PLAN.get("parts", 1) != PLAN.get("part", 0) % PLAN.get("parts", 1):
             continue
@@ -188,14 +189,14 @@ def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
         outcomes = [Life(amount, at).end() for at in points]
         if outcomes[-1] is not None:
             return  # The last process ended before this point.
-        # The second process repeats the call, and gets the stored answer.
+        # Then two processes do not crash: the first one completes the operation, the second one gets the stored answer.
         yield amount, points, [Life(amount, None).end() for _ in range(2)]
         if len(points) < crashes:
             yield from histories(crashes, points)
 
 
 def races() -> Iterator[History]:
-    """Start processes that pay at the same time."""
+    """In each round, start processes that pay at the same time."""
     for _ in range(PLAN["rounds"]):
         amount = next(AMOUNTS)
         starts, go = os.pipe()

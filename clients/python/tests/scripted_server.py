@@ -9,7 +9,8 @@ from typing import Any
 
 class ScriptedServer:
     """Answers each request with the next element of ``attempts``: a response, or ``lost``, which closes the connection,
-    ``silent``, which never answers, or ``dripping``, which sends the bytes of an endless answer slowly."""
+    ``silent``, which never answers, or ``dripping``, which sends the bytes of an endless answer slowly. Closes the
+    connection of each later request."""
 
     def __init__(self, attempts: list[Any]) -> None:
         self.requests: list[dict[str, str]] = []

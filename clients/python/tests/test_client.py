@@ -69,7 +69,7 @@ class InFolder(unittest.TestCase):
 
 class KeyStores(InFolder):
     def stores(self) -> list[tuple[AnyKeys, AnyKeys]]:
-        """Open each store twice, as two processes would."""
+        """Open each store twice, as two processes would, except MemoryKeys, which belongs to one process."""
         memory = MemoryKeys()
         database = DatabaseKeys(lambda: sqlite3.connect(self.folder / "keys.db"), table="keys_of_shop")
         database.create_table()
@@ -254,7 +254,7 @@ class Operations(InFolder):
                 client.payments.create(wrong, operation="order_42")
             with self.assertRaises(OperationChangedError) as raised:
                 client.payments.cancel("pay_1", operation="order_42")
-            # Another process may have sent a correction.
+            # Another process may have corrected the body and sent it.
             self.assertTrue(raised.exception.may_have_taken_effect)
             for _ in range(2):
                 self.assertEqual(client.payments.create(TEA, operation="order_42")["id"], "pay_1")
@@ -355,7 +355,7 @@ class Operations(InFolder):
             (lambda: FileKeys(""), "needs a folder"),
             (lambda: FileKeys(nothing), "needs a folder"),
             (lambda: verify_webhook(nothing, {}, secrets=["whsec_AA"]), "not parsed JSON"),
-            (lambda: verify_webhook("{}", nothing, secrets=["whsec_AA"]), "mapping of header names"),
+            (lambda: verify_webhook("{}", nothing, secrets=["whsec_AA"]), "mapping of the request's header names"),
             (lambda: verify_webhook("{}", {}, secrets="whsec_AA"), "secrets must be a list"),
             (lambda: verify_webhook("{}", {}, secrets=nothing), "secrets must be a list"),
         ):
@@ -398,7 +398,7 @@ class Network(InFolder):
                 error, took, requests = self.call(attempt, seconds)
                 self.assertTrue(error.may_have_taken_effect)
                 self.assertGreaterEqual(took, 0.9 * seconds)
-                # Without the time limit, one attempt takes 30 s.
+                # The limit of one attempt is 30 s, so the call would take longer without its own limit.
                 self.assertLess(took, seconds + 29)
                 if requests:
                     break

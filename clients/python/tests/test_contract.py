@@ -39,7 +39,7 @@ FAILURES = {
 
 
 class FailingTransport(HttpTransport):
-    """Raises the error of each attempt that is listed in FAILURES, and records the key and the body of each attempt."""
+    """Records the key and the body of each attempt. For an attempt in FAILURES, raises its error instead of sending."""
 
     def __init__(self, attempts: list[Any]) -> None:
         super().__init__()

@@ -98,7 +98,7 @@ export class DynamoDbActivity implements ActivityLog {
    * a change before the action begins.
    *
    * @returns false when a condition of the change fails; then nothing was written
-   * @throws RetryableError `contention`
+   * @throws RetryableError `contention` when other writers repeatedly take the next sequence number
    */
   record(draft: ActivityDraft, change: readonly TransactItem[] = []): Promise<boolean> {
     return this.#append(draft, change, () => false);
@@ -106,7 +106,7 @@ export class DynamoDbActivity implements ActivityLog {
 
   /**
    * Records the settings of the deployment, unless they equal the last recorded settings.
-   * @throws RetryableError `contention`
+   * @throws RetryableError `contention` when other writers repeatedly take the next sequence number
    */
   async recordSettings(values: Readonly<Record<string, string>>): Promise<void> {
     const id = settingsId(systemDigest, values);

@@ -42,7 +42,7 @@ export type BrokenLink =
       /** The sequence of the next row that exists. */
       readonly next: number;
     }
-  /** The content does not match the hash. */
+  /** The content does not match the hash, or the sequence number is too low for the row's position. */
   | { readonly what: 'changed' }
   /** The row itself is valid but does not continue the previous row, so one of the two was replaced. */
   | { readonly what: 'unlinked' }

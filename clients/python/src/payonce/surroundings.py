@@ -103,7 +103,7 @@ def _left(until: float) -> float:
 
 
 class _Reader(io.RawIOBase):
-    """Reads a response from a socket until a deadline. A socket's own timeout starts again with each byte."""
+    """Reads a response from a socket until a deadline. The socket's own timeout would restart with each read."""
 
     def __init__(self, source: socket.socket, until: float) -> None:
         self._source = source
@@ -133,4 +133,4 @@ class Surroundings:
     fraction: Callable[[], float] = random.random
     """A random number from 0 (inclusive) to 1 (exclusive), for jitter only."""
     mint_key: Callable[[], str] = lambda: str(uuid.uuid4())
-    """A key that was never used: 122 random bits."""
+    """Returns a new idempotency key with 122 random bits."""

@@ -8,7 +8,7 @@ from datetime import datetime, timezone
 from email.utils import parsedate
 
 _FIRST_CEILING_SECONDS = 0.5
-"""Upper limit of the first pause. The limit doubles with each attempt."""
+"""Upper limit of the random part of the first pause. The limit doubles with each attempt."""
 _HIGHEST_CEILING_SECONDS = 8.0
 _LONGEST_SECONDS = 3_600
 """Upper limit of a ``Retry-After``."""
@@ -25,16 +25,17 @@ _DATE = re.compile(
 def pause_seconds(attempt: int, fraction: float, asked: float = 0.0) -> float:
     """Return the seconds before the next attempt: ``asked`` (the API's ``Retry-After``), plus a random time.
 
-    ``attempt`` counts from 0. The random time (full jitter) spreads the retries of callers that failed together.
+    ``attempt`` counts from 0. ``fraction`` is a random number from 0 to 1. The random time (full jitter) spreads the
+    retries of callers that failed together.
     """
     ceiling = min(_HIGHEST_CEILING_SECONDS, _FIRST_CEILING_SECONDS * 2.0 ** min(attempt, 10))
     return asked + fraction * ceiling
 
 
 def parse_retry_after(header: str | None, now: float) -> int | None:
-    """Return the seconds of a ``Retry-After`` (RFC 9110, section 10.2.3), from 0 to 3,600; ``None`` if it is invalid.
+    """Return the seconds to wait for a ``Retry-After`` (RFC 9110, section 10.2.3), from 0 to 3,600.
 
-    ``now`` is the Unix time in seconds.
+    ``None`` if the header is absent or invalid. ``now`` is the Unix time in seconds.
     """
     text = (header or "").strip()
     if re.fullmatch("[0-9]+", text):

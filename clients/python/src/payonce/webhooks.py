@@ -34,7 +34,8 @@ def verify_webhook(
     difference between the timestamp and this machine's clock, in either direction. ``now`` is the Unix time of the
     verification in seconds, by default the current time.
 
-    Raises InvalidWebhookError.
+    Raises InvalidWebhookError for an invalid parameter or header, a timestamp outside the tolerance, and a signature
+    that matches none of the secrets.
     """
     if not isinstance(body, (bytes, bytearray, memoryview, str)):
         raise InvalidWebhookError("the body must be the text or the bytes as received, not parsed JSON")
