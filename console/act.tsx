@@ -155,7 +155,7 @@ interface DialogProps extends ActOnTargetProps {
 }
 
 /**
- * Returns a function that sends an action, one request at a time, and the state of the sending.
+ * Returns the state of an action, and the function `send`, which sends it, one request at a time.
  * @param show called with the values of the request, when only this request may be sent again
  */
 function useSending(

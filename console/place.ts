@@ -108,7 +108,7 @@ export function usePlace(): Place {
   return place;
 }
 
-/** Returns the chosen tenant and mode, and `owner`, for example `ten_desk/live`. An empty tenant: none is chosen. */
+/** Returns the chosen tenant and mode, and both as `owner`: `ten_desk/live`. The tenant is empty if none is chosen. */
 export function useOwner(): { readonly tenant: string; readonly mode: Mode; readonly owner: string } {
   const { tenant = '', mode } = usePlace();
   return { tenant, mode, owner: `${tenant}/${mode}` };

@@ -22,7 +22,7 @@ const QUIET_MS = 2_500;
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
 
 /**
- * Waits until all counts are stable, or until the side's `givenUpAfterMs` has passed, and returns them.
+ * Waits until all counts are stable, or until the side's `givenUpAfterMs` has passed. Returns the counts.
  *
  * @param endedMs time of `performance.now()` at which the failure ended
  * @throws Error if the event was not delivered as often as the subject requires

@@ -160,7 +160,7 @@ function Run({ run: { trouble, authority, state, steps, naive, payonce, error } 
         {state === 'running' && `: ${steps.at(-1) ?? 'beginning'} …`}
       </p>
       <p>Payonce’s database: {AUTHORITIES[authority]}</p>
-      {error !== undefined && <Trouble error={new Error(`The failure could not be caused: ${error}.`)} />}
+      {error !== undefined && <Trouble error={new Error(`The run failed: ${error}.`)} />}
       <div class="cards">
         <Side name="Naive shop" side={naive} moves={trouble.moves} />
         <Side name="Payonce" side={payonce} moves={trouble.moves} />

@@ -415,7 +415,7 @@ export function Tenants() {
   );
 }
 
-/** Formats an amount of the log, which is in minor units, in the decimals of its currency. Keeps other texts. */
+/** Formats a value of the log: an amount in the decimals of its currency. Returns all other texts unchanged. */
 function detailOf(value: string): string {
   const [, minor, currency] = /^(\d+) ([A-Z]{3})$/.exec(value) ?? [];
   return minor === undefined || currency === undefined ? value : money(Number(minor), currency);

@@ -20,7 +20,7 @@ export function outcomeOfChange(name: string, outcome: string, status: string, w
   return `The ${name} becomes ${outcome}. The payment ${ofPayment} ${words(status)}.`;
 }
 
-/** Returns the captured money that no pending or completed refund returns, by currency, in minor units. */
+/** Returns the captured money less all refunds that did not fail, by currency, in minor units. */
 function heldByProcessor(charges: readonly Charge[]): readonly (readonly [currency: string, amount: number])[] {
   const held = new Map<string, number>();
   for (const { currency, amount_captured: captured, refunds } of charges) {

@@ -71,7 +71,7 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
-/** Returns a function from a response to the sentence to show. @param what the sentence if the action took effect */
+/** Returns a function that describes the response to an action. @param what the sentence if the action took effect */
 function says(what: string) {
   return (answer: unknown): string => {
     const { object, status } = answer as { readonly object?: string; readonly status?: string };

@@ -5,7 +5,7 @@ import type { Runner, Watch } from '../runner.ts';
 import type { Scenario } from '../scenarios.ts';
 import { cells, isExact, verdict } from '../verdict.ts';
 
-/** Why a run cannot begin, as a response over HTTP. */
+/** The HTTP response to a request for a run that cannot begin. */
 export interface LabRefusal {
   readonly status: 404 | 409;
   readonly code: 'unknown_trouble' | 'lab_is_busy';

@@ -53,7 +53,7 @@ function contentOf(described: Node): Node {
   return { [type]: { schema: (described['content'] as Nodes)[type]?.['schema'] } };
 }
 
-/** Returns `references`, and all other references that they or `part` contain, directly or indirectly. */
+/** Returns `references`, and all other references in `part` and in the referenced parts of the document. */
 function referencesIn(document: Node, part: unknown, references: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   const look = (node: unknown): void => {

@@ -30,7 +30,7 @@ const REQUESTS: Readonly<
   in_progress: 'Requests that were refused with `idempotency_key_in_progress`.',
   mismatch: 'Requests that were refused with `idempotency_key_payload_mismatch`.',
   unknown: 'Requests whose outcome was unknown at the time of the response (202).',
-  takeover: 'Claims that a new owner took over after their lease had ended.',
+  takeover: 'Claims that a new owner took over after their lease had ended, or after they were released or lost.',
   fenced: 'Commits that were rejected because a rival had taken over the claim.',
   unavailable: 'Requests that got 503, and queue entries that the resolver could not process.',
   failure: 'Requests that got 500.',

@@ -119,7 +119,7 @@ export function readDestinations(contextOf: (name: keyof Destinations) => string
   return { topicArn, ...chosen };
 }
 
-/** Splits the ids of a channel. @returns undefined without a setting @throws Error when it does not have this form */
+/** Splits the ids of a channel. @returns undefined when none are given @throws Error when they lack this form */
 function parts(name: string, given: string | undefined, form: string): readonly string[] | undefined {
   if (given === undefined) return undefined;
   const found = given.split('/');

@@ -211,7 +211,7 @@ function once(database: DatabaseSync, key: string, request: string, work: () => 
 
 // ------------------------------------------------------------------------------------------------------------- callbacks
 
-/** Posts each callback that is due once. Without a 2xx response, the callback is due again after a pause. */
+/** Makes one attempt to post each callback that is due. Without a 2xx response, the callback is due again later. */
 async function postCallbacks(database: DatabaseSync, { url, secret }: GiftCardsOptions['callbacks']): Promise<void> {
   const signer = new Webhook(secret);
   const due = database.prepare('SELECT id, body, tries FROM callbacks WHERE due <= ?').all(Date.now());

@@ -20,11 +20,12 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   invalid_idempotency_key:
     'A key must be 1 to 128 visible ASCII characters, raw or quoted, and only one key may be sent.',
   unauthorized: 'The Authorization header contains no valid API key.',
-  invalid_signature: 'The callback was not signed by its processor, or was signed too long ago. It was not stored.',
+  invalid_signature:
+    'The callback was not signed by its processor, or its time differs too much from the current time. It was not stored.',
   payment_failed:
-    'The payment failed without a charge. The response contains the payment or its order, and is final for this key.',
+    'The payment failed, and nothing was charged. The response contains the payment or its order, and is final for this key.',
   payment_canceled:
-    'The payment was canceled at the processor before its capture, without a charge. The response is final for this key.',
+    'The payment was canceled at the processor before its capture, so nothing was charged. The response is final for this key.',
   capture_failed:
     'The processor refused the capture, and nothing was captured. The response is final for this key. While the payment can be captured, a request with a new key can succeed.',
   cancellation_failed:
@@ -53,10 +54,12 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   idempotency_key_expired:
     'The key was already used, and its response is no longer stored. This request had no effect. Retrieve the object that the first request created or changed.',
   already_reversed: 'This set of postings was already reversed. The reversing correction can itself be reversed once.',
-  approval_ended: 'The approval has expired, or ended with the opposite verdict. Retrieve the approval.',
+  approval_ended:
+    'The approval has expired or ended with the opposite verdict, or its response is no longer stored. Retrieve the approval.',
   approval_outdated:
-    'The payment has changed since the request, so the effect would differ from the one that the approval shows. Send a new request.',
-  nothing_to_redrive: 'The queue contains no messages, or another redrive has already moved them.',
+    'Since the request, the payment has changed, so the effect would differ from the one that the approval shows, or the reason was erased. Send a new request.',
+  nothing_to_redrive:
+    'The queue does not contain the messages now. Another request may hold them, or may have redriven or dismissed them.',
   key_ended: 'Only a valid key that was not already replaced can be replaced. Replace its successor, or create a key.',
   last_owner_key:
     'This is the last valid key with the role `owner`; keys that were replaced do not count. Without it, no operator could manage keys with the API. First create another owner’s key with the command line, which can also revoke the last one.',
@@ -79,7 +82,7 @@ export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   payment_not_refundable: 'Only a payment that has succeeded can be refunded. Nothing is stored under the key.',
   payment_not_in_review: 'An operator can decide a payment only while it needs review.',
   change_not_undecided:
-    'An operator can decide a change only if its outcome cannot be determined, and only with an outcome that the payment’s transitions allow.',
+    'An operator can decide a change only while its outcome is not known, not before `decidable_from`, and only with an outcome that the payment’s transitions allow.',
   charge_unknown_at_processor:
     'The processor’s books contain no charge with that id for this payment. Nothing is stored under the key.',
   amount_differs_from_processor:

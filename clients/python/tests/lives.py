@@ -180,7 +180,7 @@ class Life:
 
 
 def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
-    """Run every combination of crash points. A process with fewer points than the number finishes and ends the loop."""
+    """Run every combination of crash points. The loop ends when a process finishes before it reaches its point."""
     for point in count():
         if not before and point % PLAN.get("parts", 1) != PLAN.get("part", 0) % PLAN.get("parts", 1):
             continue

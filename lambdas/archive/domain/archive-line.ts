@@ -7,8 +7,8 @@ export const LINE_VERSION = 1;
 type RowImage = Readonly<Record<string, unknown>>;
 
 /**
- * One record from the Ledger's Stream. Only an `INSERT` carries a row. The Ledger is append-only, so a `MODIFY` or
- * `REMOVE` reports that a row was overwritten or removed; its images are never read as rows.
+ * One record from the Ledger's Stream. Only the image in an `INSERT` is read as a row. The Ledger is append-only, so a
+ * `MODIFY` or `REMOVE` reports that a row was overwritten or removed.
  */
 export type ArchiveLine = {
   /**
