@@ -62,7 +62,7 @@ function proposedHoldChange(kind: 'capture' | 'cancel', payment: Whole, changes:
   const open = changes.find((change) => change.object !== 'refund' && change.status === 'pending');
   return open === undefined
     ? { amount }
-    : refused(`A ${open.object} is in progress. If its outcome cannot be determined, decide it.`);
+    : refused(`A ${open.object} is in progress. If its outcome cannot be determined, an operator can decide it.`);
 }
 
 function proposedRefund(payment: Whole, changes: readonly Change[]): Proposal {

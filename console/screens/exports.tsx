@@ -60,7 +60,7 @@ function OfTenant({ owner }: { readonly owner: string }) {
           tenant={owner}
           path={EXPORTS}
           ask={(form) => <UsualRanges {...form} />}
-          says={() => 'The file is being written. Its row below links to it.'}
+          says={() => 'The file is being written. Its row in the list below links to the file.'}
           fields={[
             { name: 'kind', label: 'Rows', choices: KINDS },
             { name: 'from', label: 'First day (UTC)', isDate: true },

@@ -44,7 +44,8 @@ export function returned(charges: readonly Charge[]): string {
  * @param job the job if it is this deployment's own
  */
 export function dismissedRun(run: string, job: string | null): string {
-  const later = job === null ? 'Payonce does not request this run again' : `The next run of ${job} does its work`;
+  const later =
+    job === null ? 'Payonce does not request this run again' : `The next run of ${job} does the missed work`;
   return `the message about a missed run of ${run}. ${later}.`;
 }
 

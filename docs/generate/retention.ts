@@ -89,7 +89,7 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
   },
   {
     what: 'Records that the archiver could not read or write',
-    kept: `${ARCHIVE_PARKED.toDays()} days in its queue, with an alarm from the first one`,
+    kept: `${ARCHIVE_PARKED.toDays()} days in the archiver’s queue; the first record raises an alarm`,
     why: 'an operator reads them; the Ledger has the rows',
   },
   {

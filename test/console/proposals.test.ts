@@ -227,7 +227,7 @@ test('for a payment that is not in review, the console refers to the decision ab
 test('a run of another service’s job is not offered, and the text of its dismissal does not promise a later run', () => {
   expect(refusalOfRun(null)).toBeUndefined();
   expect(refusalOfRun('shop')).toContain('Ask the team of shop to run it.');
-  expect(dismissedRun('resolve', 'resolve')).toContain('The next run of resolve does its work.');
+  expect(dismissedRun('resolve', 'resolve')).toContain('The next run of resolve does the missed work.');
   expect(dismissedRun('shop nightly', null)).toContain('Payonce does not request this run again.');
 });
 
