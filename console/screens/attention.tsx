@@ -143,7 +143,7 @@ function Entries({ rows, isWhole }: { readonly rows: readonly Entry[]; readonly 
 function What({ entry: { kind, about, part, queue, tenant, mode, count: messages } }: { readonly entry: Entry }) {
   const { to } = usePlace();
   const id = part ?? about;
-  // A charge may name a payment that does not exist.
+  // The metadata of a charge may contain the id of a payment that does not exist.
   const isPayment = id?.startsWith('pay_') === true && tenant !== null && mode !== null;
   return (
     <>
@@ -196,7 +196,7 @@ function actOf({ act, about, part, queue, tenant, mode }: Entry, to: Place['to']
     case 'cancel':
       return { name: 'Cancel', address: payment ?? entries };
     case 'compare':
-      // A charge may name a payment that does not exist.
+      // The metadata of a charge may contain the id of a payment that does not exist.
       return payment === undefined || tenant === null
         ? { name: 'View', address: to('differences') }
         : { name: 'Compare', address: payment };

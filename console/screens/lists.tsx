@@ -32,7 +32,7 @@ export function Differences() {
             title: 'Payment, charges',
             of: ({ payment, tenant, charges }) => (
               <>
-                {/* A charge may name a payment that does not exist. */}
+                {/* The metadata of a charge may contain the id of a payment that does not exist. */}
                 {tenant === null ? <Id of={payment} /> : <About id={payment} />}
                 {charges.map((id) => (
                   <div key={id}>

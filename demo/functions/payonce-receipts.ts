@@ -17,7 +17,7 @@ import { holdAcknowledgement, noteDeliveries } from './deliveries.ts';
 
 const config = readConsumerConfig(process.env);
 const receipts = config.tables.views;
-invariant(receipts !== undefined, 'the environment names no table for receipts');
+invariant(receipts !== undefined, 'the environment variable of the receipts table is not set');
 const client = documentClient();
 const pacing = { clock: systemClock, entropy: systemEntropy };
 const tools = {
