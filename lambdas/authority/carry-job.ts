@@ -8,8 +8,8 @@ import { OUTBOX_SHARDS } from '../postgres/outbox.ts';
 /** The outbox of one database, and the tools that copy its rows. */
 export interface CarriedDatabase extends CarryTools {
   /**
-   * If the database has payments or orders, records its identity under its name in the settings. From then on, a
-   * different database under this name is refused.
+   * Records the identity of the database in the Registry, under the name from the settings, once the database has
+   * payments or orders. From then on, a different database under this name is refused.
    */
   readonly record: () => Promise<void>;
 }
@@ -21,8 +21,8 @@ export interface CarryJobTools extends CarriedDatabase {
 }
 
 /**
- * Number of shards that are copied concurrently. They share one database connection, because copying mostly waits for
- * DynamoDB.
+ * Number of shards of the outbox that are copied concurrently. They share one database connection, because copying
+ * mostly waits for DynamoDB.
  */
 const SHARDS_AT_ONCE = 8;
 

@@ -14,7 +14,10 @@ export function storesOf(setting: unknown): Authority {
   return setting === 'postgres' || setting === 'dsql' ? 'postgres' : 'dynamodb';
 }
 
-/** Address and credentials of the PostgreSQL database. The secret contains the values that are absent here. */
+/**
+ * Settings of the PostgreSQL databases. The secret contains the credentials, and the parts of the address that are
+ * absent here.
+ */
 export interface PostgresSettings {
   /**
    * Secret in Secrets Manager with username and password, and optionally host, port and dbname.
@@ -31,7 +34,7 @@ export interface PostgresSettings {
 }
 
 /**
- * Settings of one more database, or of several whose names and addresses differ only in a number. Missing fields
+ * Settings of one additional database, or of several whose names and addresses differ only in a number. Missing fields
  * default to the values of the first database.
  */
 export interface ShardSettings extends Partial<Pick<PostgresSettings, 'secretId' | 'host' | 'port' | 'database'>> {
@@ -90,7 +93,10 @@ export const AUTHORITY_FUNCTIONS: readonly string[] = [
 /** Time for which a process may use the authority's state after reading it, in milliseconds. */
 export const STATE_VALID_MS = 60_000;
 
-/** Longest time limit of a function that uses the authority, in seconds. A test compares it with the stacks. */
+/**
+ * Longest time limit of a function that uses the authority, in seconds. A test compares it with the timeouts in the
+ * stacks.
+ */
 const LONGEST_FUNCTION_SECONDS = 300;
 
 /**

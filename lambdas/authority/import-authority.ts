@@ -36,7 +36,7 @@ export interface ImportTools extends AuthorityStateTools {
 interface ImportExtent {
   /** Number of segments of each table that are read concurrently. */
   readonly segments: number;
-  /** Called after every page. */
+  /** Called with a text for the operator after every page, and when a wait begins. */
   readonly progress: (text: string) => void;
 }
 
@@ -45,7 +45,7 @@ interface Run extends ImportExtent {
   readonly tools: ImportTools;
   readonly databases: readonly ImportDatabase[];
   readonly placement: TenantPlacement;
-  /** Checks that no other command has replaced the import. Called before each page. @throws Replaced */
+  /** Checks that no other command has replaced the import. Called between pages. @throws Replaced */
   readonly current: () => Promise<void>;
 }
 
@@ -83,7 +83,10 @@ type Finished =
 
 export type Imported = Copied | Finished | Refused;
 
-/** Interval at which an import checks whether another command has replaced it, in milliseconds. */
+/**
+ * Maximum age of the last check whether another command has replaced the import, in milliseconds. The next statement
+ * then checks again.
+ */
 const ASKED_EVERY_MS = 5_000;
 /** Maximum number of reported differences, more than an operator would read. */
 const MAX_KEPT = 10_000;
@@ -306,7 +309,10 @@ async function copyTo(
   }
 }
 
-/** Groups rows by database: the database that has the payment or order of the row, otherwise the first database. */
+/**
+ * Groups rows by database: the database that has the payment or order of the row, otherwise the first database. With
+ * several databases, adds the rows of {@link bindingOf}.
+ */
 async function byDatabase(
   databases: readonly ImportDatabase[],
   rows: readonly ImportedRow[],

@@ -64,10 +64,10 @@ export interface DifferentChain {
   readonly database?: string;
 }
 
-/** The tables whose rows belong to transitions. */
+/** The tables that contain transitions, their postings and their personal data. */
 const CHAIN_TABLES = ['transition', 'posting', 'details'] as const;
 
-/** The number of rows that a database must have after the import. */
+/** The expected content of a database after the import. */
 export interface ImportedInto {
   /** Number of payments and orders. */
   chains: number;
@@ -194,11 +194,14 @@ function tenantOf({ transition }: RowsOfCopy): TenantId {
 
 interface ImportedChain extends Partial<Pick<DifferentChain, 'because' | 'database'>> {
   readonly appended: number;
-  /** Number of rows of the chain, by table. Absent if the chain differs. */
+  /** Number of rows of the chain, by table. Absent if `because` is set. */
   readonly rows?: ImportedInto['rows'];
 }
 
-/** Copies a chain's missing rows to PostgreSQL, then reads the chain there and compares all its rows. */
+/**
+ * Copies a chain's missing rows to PostgreSQL, then reads the chain there and compares its transitions and personal
+ * data.
+ */
 async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<ImportedChain> {
   const rows = await wholeChain(tools.ledger, partitionOfChain(chainId));
   const details = await readDetailsRows(tools.details, chainId);
@@ -288,7 +291,8 @@ function partsOf(copies: readonly RowsOfCopy[]): ReadonlyMap<string, Part> {
 }
 
 /**
- * Reports whether all personal data matches the commitments. The reason of an approval has no commitment in the chain.
+ * Reports whether the personal data matches the commitments in the chain. Data without a commitment, such as the reason
+ * of an approval, is accepted.
  */
 function areCommitted(parts: ReadonlyMap<string, Part>, details: DetailsRows): boolean {
   return [...details].every(([part, item]) => {

@@ -88,7 +88,7 @@ function ofChain(chainId: string | undefined): Pick<ImportedRow, 'chainId'> {
 
 /**
  * Returns the row that binds the idempotency key of a correction to its payment, for a deployment with several
- * databases. `refusedKey` in sharded-stores.ts describes the reason.
+ * databases. `refusedKey` in sharded-stores.ts describes the reason. Returns none for any other row.
  */
 export function bindingOf({ table, row }: ImportedRow): readonly ImportedRow[] {
   const operationId = String(row['operation_id']);
@@ -134,7 +134,7 @@ function keptOrphan(item: Item): readonly ImportedRow[] {
   return [{ table: 'orphan', row }];
 }
 
-/** The key is `REF#<tenant>#<mode>#<reference>`, and a reference may contain the separator. */
+/** Converts a reference. Its partition key is `REF#<tenant>#<mode>#<reference>`, and a reference may contain `#`. */
 function referenceRow(item: Item): ImportedRow['row'] {
   const [tenant, mode, ...reference] = String(item[KeyAttribute.partition])
     .slice(RegistryRow.reference.length)

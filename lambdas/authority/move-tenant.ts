@@ -88,7 +88,7 @@ const MAX_CARRIED = 10_000_000;
 
 /**
  * Moves all rows of a tenant to another database, while the tenant's writes get 503 and its reads continue. After a
- * crash at any point, another run continues.
+ * crash at any point, another run continues. If `isAborted`, deletes the tenant's rows in the target instead.
  *
  *   process  ── claim ✓ ── charge ── commit ✗ 503 ─────────────────────────────────────── retry: takes over
  *   move     ────── begin ── wait ── carry ── copy ── compare ── switch ── wait ── delete ── end
@@ -102,8 +102,8 @@ const MAX_CARRIED = 10_000_000;
  *   in its next run.
  * - The carrier writes only to DynamoDB and to the outbox, which is empty before the copy. An erasure that the carrier
  *   has begun deletes copies only if the carrier's database still has the payment.
- * - The purge deletes expired records in any database, and a job postpones an entry that it cannot read. Neither change
- *   needs to be moved: another pass makes both databases equal.
+ * - The purge deletes expired records in any database, and a job postpones an entry that it cannot read. Both changes
+ *   are harmless: another pass makes both databases equal.
  * - Orphaned callbacks and the keys of corrections are in the first database, for all tenants, and stay there.
  *
  * After the switch, reads of processes with an earlier row of the tenant still go to the source: the second wait is for
@@ -182,8 +182,8 @@ async function open({ client, tables, pacing, progress, ...databases }: MoveTool
 
 /**
  * Fences earlier runs. Checks the roles first, because a database or the Registry may have been restored from a backup.
- * If the run number in the target is lower than the number in the source, the target was restored, and its rows are
- * replaced.
+ * If, before the switch, the run number in the target is lower than the number in the source, the target was restored:
+ * its role is not checked, and its rows are replaced.
  */
 async function begin({ moves, source, target }: Opened, move: PlannedMove): Promise<void> {
   const expected = EXPECTED[move.isSwitched ? 'after' : 'before'];
@@ -227,6 +227,7 @@ async function carryWaiting({ source, carrier, progress }: Opened): Promise<void
 
 /**
  * Compares and copies all rows until a pass finds no difference, so that every row was compared after the last write.
+ * Throws MoveRefused if the rows still differ after {@link MAX_PASSES} passes.
  *
  * @param extra `both`: rows that only the target has are deleted. `target`: they stay, because some rows of the source
  * may already be deleted; only personal data that was erased in the source is deleted

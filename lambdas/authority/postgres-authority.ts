@@ -32,7 +32,7 @@ export interface AuthorityPlatform extends Platform, Secrets {
   /** Opens the database. @default connects to the configured server */
   readonly openDatabase?: (settings: PostgresSettings) => Database;
   /**
-   * Called when one of the databases has responded. Resolves after the maximum wait for the others.
+   * Called when the first database has responded to a query. Resolves after the maximum wait for the other databases.
    * @default two seconds
    */
   readonly waitForOthers?: () => Promise<void>;

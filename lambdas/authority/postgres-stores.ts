@@ -24,7 +24,7 @@ export interface PostgresStoresTools extends Pick<LedgerCarrierTools, 'database'
 
 export type PostgresStores = ReturnType<typeof postgresStores>;
 
-/** Creates the stores on PostgreSQL. Each copies its commits to DynamoDB. */
+/** Creates the stores on PostgreSQL. Each commit is then copied to DynamoDB. */
 export function postgresStores({ database, pacing, client, tables, observer }: PostgresStoresTools) {
   const chains = [PAYMENT_CHAIN, ORDER_CHAIN];
   const carrier = new LedgerCarrier({ database, pacing, client, tables, chains, observer });

@@ -36,7 +36,7 @@ export interface Recopied {
    * content. They are not copied.
    */
   readonly differing: readonly string[];
-  /** Payments and orders that this code cannot read. Nothing was copied for them. */
+  /** Payments and orders that this code cannot read. They may be copied in part. */
   readonly unreadable: readonly string[];
 }
 
@@ -105,8 +105,8 @@ export async function readCopiesSince(marks: JobMarks, sinceMs: number, nowMs: n
 }
 
 /**
- * Compares one chain with its copy. The copy is read first. A transition that is committed between the two reads is
- * then only missing in the copy, which does not count as a difference.
+ * Compares one chain with its copy, and copies the missing rows. The copy is read first. A transition that is committed
+ * between the two reads is then only missing in the copy, which does not count as a difference.
  */
 async function recopy(
   { client, tables, pacing, postgres, commission, resumed }: RecopyTools,

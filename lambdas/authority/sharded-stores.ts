@@ -193,7 +193,7 @@ function effectsOf(
 function subjectOfEffect(effect: Omit<Effect, 'adopted'> & ApprovalChange): Subject {
   const { transitions, activity, record, orphan, approval = effect.ended?.approval } = effect;
   const { tenantId } = transitions[0]?.payment ?? approval ?? subjectOfChain(activity?.chain ?? '');
-  // The payment that a callback names may not exist.
+  // The payment that an orphaned callback names may not exist, so the orphan is stored in the first database.
   return { tenantId, chainId: orphan === undefined ? record.paymentId : undefined };
 }
 
@@ -232,7 +232,7 @@ function approvalsOf(shards: Shards): ApprovingStore {
  *
  * After a crash between the two writes, the key can still be used, but only for the payment to which it is bound.
  *
- * @returns undefined when the key is bound to the payment of the effect
+ * @returns undefined when the key is bound to the payment of the effect, or when the effect is not a correction
  */
 async function refusedKey(
   { first }: Shards,

@@ -22,7 +22,7 @@ export interface ShardsTools {
   /** Called with the error of a database that could not be read. The work on the other databases continues. */
   readonly unavailable: (shard: string, error: unknown) => void;
   /**
-   * Called when one of the databases has responded. Resolves after the maximum wait for the others.
+   * Called when the first database has responded to a query. Resolves after the maximum wait for the other databases.
    * @default waits until they respond
    */
   readonly waitForOthers?: () => Promise<void>;
@@ -35,8 +35,8 @@ export interface Subject {
 }
 
 /**
- * Whether a call reads or writes. Reads continue while a tenant is moved, because both databases then have the same
- * rows.
+ * Whether a call reads or writes. Reads continue while a tenant is moved, because the database that the tenant's row
+ * names always has all of the tenant's rows.
  */
 export type Use = 'read' | 'write';
 
@@ -124,8 +124,8 @@ export class Shards {
   }
 
   /**
-   * Returns the database of a call. Returns the first database if none has the payment or order, or if the call
-   * concerns no payment or order.
+   * Returns the database of a call. Returns the first database if no database has the payment or order, or if the
+   * subject is empty.
    * @throws NotBegunError as {@link ofChain}
    */
   async of({ tenantId, chainId }: Subject, use: Use = 'write'): Promise<Shard> {

@@ -7,7 +7,10 @@ export interface ChainLine extends ChainRow {
   readonly object: string;
   /** Line number, from 0. */
   readonly line: number;
-  /** The sequence number in the Stream shard. All lines of one row are from one shard, or from consecutive shards. */
+  /**
+   * The sequence number in the Stream shard; absent when it is unknown. All lines of one row are from one shard, or
+   * from consecutive shards.
+   */
   readonly sequence?: string;
 }
 
@@ -28,7 +31,7 @@ interface LinePlace {
   readonly line: number;
 }
 
-/** A violation in one chain. `sequence` is the affected row's sequence, or 0 when the row has none. */
+/** A violation in one chain. `sequence` is the position in the chain at which the violation was found. */
 export type ChainFinding = { readonly chain: string } & (
   | ({ readonly kind: 'chain_broken'; readonly sequence: number } & BrokenLink)
   /** The archive has the row, but the Ledger does not. */
@@ -129,7 +132,7 @@ function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '
 }
 
 /**
- * Returns the first violation in the chain.
+ * Returns the first violation in the chain; no element if there is none.
  * @param isPart whether `rows` may lack the first rows of the chain
  */
 function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {

@@ -5,7 +5,7 @@ import { OLDER_BY_MS } from './object-times.ts';
 
 export const MANIFESTS_PREFIX = 'manifests/';
 
-/** The version of the format. A reader refuses manifests of other versions. */
+/** The version of the manifest format. A reader refuses manifests of other versions. */
 export const MANIFEST_VERSION = 1;
 
 const HOUR_MS = 60 * 60_000;
@@ -50,7 +50,10 @@ export interface ListedObject {
   readonly last?: LineMark;
 }
 
-/** The signed content of a manifest: the objects that were added to the archive since the previous manifest. */
+/**
+ * The content of a manifest that its hash and its signature cover: the objects that were added to the archive since the
+ * previous manifest.
+ */
 export interface ManifestContent {
   /** Number of the manifest, from 1, without gaps. */
   readonly number: number;
@@ -106,13 +109,14 @@ export function previousOf(before: Manifest | undefined): string {
 
 /**
  * Returns the key after which the search for the next manifest's objects begins. An object can be written up to 22
- * hours after the hour in its key, so the search begins 23 hours before the last manifest (one hour as a margin):
+ * hours after the hour in its key, so the search begins 23 hours before the last manifest (one hour as a margin). If
+ * the last manifest is incomplete and its last key is earlier, the search begins after that key:
  *
  *   22 hours and one more   last manifest   now
  *   |-----------------------------|----------|
  *   delayed objects               new objects
  *
- * @param before the last manifest
+ * @param before the last manifest; undefined if there is none, so that the search begins with the first object
  */
 export function listedAfter(before: Manifest | undefined): string {
   if (before === undefined) return LINES_PREFIX;

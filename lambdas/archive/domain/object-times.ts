@@ -5,8 +5,9 @@ import type { Bounds } from './judge-chain.ts';
 const HOUR_MS = 60 * 60_000;
 /**
  * Maximum time, in milliseconds, from the hour in an object's key (the hour of its oldest row) to its newest row.
- * Covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and the Stream. Rows
- * with longer delays are only in late objects. Therefore, all other objects are also written within this time.
+ * Covers the retries of a batch, and a skew of less than an hour between the clocks of the writers and the Stream. A
+ * row that reaches the Ledger more than an hour after its own time is only in a late object (see {@link isLateLine}).
+ * Therefore, all other objects are also written within this time.
  */
 export const OLDER_BY_MS = 22 * HOUR_MS;
 
@@ -26,8 +27,8 @@ export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {
 }
 
 /**
- * Returns whether the object can contain rows from this time range. A late object can contain them, unless it was
- * written before the range begins.
+ * Returns whether the object can contain rows from this time range. A late object can contain them, unless the hour in
+ * its key is more than {@link OLDER_BY_MS} before the range.
  */
 export function isOfTime(name: string, bounds: Bounds): boolean {
   if (name >= LATE_PREFIX) return name > lateBegin(bounds);

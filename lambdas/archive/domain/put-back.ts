@@ -11,7 +11,7 @@ export type PutBack =
   | { readonly kind: 'no_original' }
   /** The Ledger already has the source's row, with the same content. */
   | { readonly kind: 'is_there' }
-  /** The source's row is invalid, or an adjacent row does not link to the source's row. */
+  /** The source's row is invalid, or its hashes do not match those of an adjacent row. */
   | { readonly kind: 'does_not_fit' }
   | { readonly kind: 'put'; readonly overwritten: ChainRow | undefined };
 

@@ -23,7 +23,7 @@ export interface Slice extends Bounds {
   readonly kind: VerifiedKind;
 }
 
-/** A violation. `kind` determines its other fields. */
+/** A violation. It has further fields, which depend on `kind`. */
 export type AuditFinding = { readonly kind: string };
 
 export interface AuditCounts {

@@ -23,7 +23,7 @@ interface ArchivedRow {
   readonly item: Readonly<Record<string, unknown>>;
 }
 
-/** One page: the values that `keep` returned for the rows of a few objects. */
+/** The result of reading a few objects. `kept` contains the values that `keep` returned for their rows. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];
@@ -47,8 +47,8 @@ export function archivedLines(objects: StoredObjects): ArchiveLines {
 }
 
 /**
- * Yields all rows of the archive, page by page.
- * @param keep returns the values to keep in memory for a row; none to skip the row
+ * Yields, page by page, the contents of all objects that can contain rows from the time range.
+ * @param keep returns the values to keep in memory for a row; an empty list to skip the row
  */
 export async function* archivedPages<Kept>(
   objects: StoredObjects,
@@ -64,7 +64,8 @@ export async function* archivedPages<Kept>(
 }
 
 /**
- * Reads the rows of one chain from the archive, skipping unreadable lines.
+ * Returns a reader of the archived rows of a chain. It skips unreadable lines. If several lines contain a row, it
+ * returns the first.
  * @param bounds the time range to search
  */
 export function archivedRows(objects: StoredObjects, bounds: Bounds): Pick<LedgerRows, 'chain'> {

@@ -73,7 +73,7 @@ export async function readBucket(client: S3Client, Bucket: string): Promise<Buck
 }
 
 /**
- * Reads one setting. If S3 refuses the read, returns the fact `refused` instead of throwing.
+ * Reads one setting. If S3 refuses the read, returns the fact `refused` or `elsewhere` instead of throwing.
  * @param absent value to return when the bucket has no such configuration (S3 responds with 404)
  */
 async function asked<Value>(read: () => Promise<Value>, absent?: Value): Promise<Fact<Value>> {

@@ -47,8 +47,8 @@ const TRACE = 'trace';
 const DIGEST_BYTES = 16;
 
 /**
- * Parses any Ledger row, or its image in the archive. If Payonce cannot have written the row, returns it as unreadable.
- * Never throws.
+ * Parses any Ledger row, or its image in the archive. If the row cannot be parsed, its content is `unreadable`. Never
+ * throws.
  *
  * @param item all attributes of the row
  */

@@ -21,7 +21,9 @@ interface Collected extends Pick<KeptChain, 'chain'> {
   readonly changes: ChangeLine[];
 }
 
-/** Stores rows in files that only the current user can read. A hash of the chain selects the file. */
+/**
+ * Stores rows, lines and changes in files that only the current user can read. A hash of the chain selects the file.
+ */
 export class RowFiles implements RowParts {
   readonly parts: number;
   readonly #directory: string;

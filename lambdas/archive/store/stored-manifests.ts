@@ -40,7 +40,7 @@ const storedManifest = z.strictObject({
     .transform(({ v: _version, at: atMs, ...content }) => ({ atMs, ...content })),
 });
 
-/** Maximum number of unexpected keys that are skipped to find the next manifest. */
+/** Number of keys that are searched for the next manifest. Keys that are not the key of a manifest are skipped. */
 const A_FEW = 10;
 
 /** Reads and writes the manifests of the archive. */

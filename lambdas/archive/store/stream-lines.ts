@@ -52,7 +52,7 @@ function lineOf(digest: Digest, { eventName, dynamodb }: z.infer<typeof streamRe
   return { ...place, change: eventName, was };
 }
 
-/** Returns the event id of a transition, even if the event is never published. */
+/** Returns the event id of a transition, even if the event is never published; undefined for any other row. */
 function eventOf(digest: Digest, partition: string, sort: string): string | undefined {
   const sequence = Number(withoutPrefix(sort, SortKey.transition));
   const id =

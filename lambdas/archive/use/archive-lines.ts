@@ -21,11 +21,14 @@ export interface ArchiveTools {
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'nowMs' | 'sleep'>;
   readonly entropy: Pick<Entropy, 'fraction'>;
-  /** Called for each failed attempt. */
+  /** Called for each failed attempt that is followed by another one. */
   readonly report: (error: unknown) => void;
 }
 
-/** The shortest and the longest wait between attempts, in milliseconds. Waits double, with full jitter. */
+/**
+ * Upper limits of the first and of the longest wait between attempts, in milliseconds. The limit doubles; each wait is
+ * random (full jitter).
+ */
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
@@ -36,12 +39,12 @@ const LONGEST_WAIT_MS = 60_000;
  *
  *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
- * An object's key is derived from its lines, so a batch that is delivered twice yields the same objects. If Lambda
- * splits a batch between two deliveries, several objects contain its lines.
+ * An object's key is derived from its lines, so a batch that the Stream delivers twice yields the same objects. If
+ * Lambda splits a batch between two deliveries, several objects contain its lines.
  *
  * @param deadlineMs time after which no attempt begins, in Unix milliseconds
  * @param isLate true if the rows are no longer in the Stream, so that their positions in it are unknown
- * @returns the written objects
+ * @returns the objects, which now exist in the archive
  * @throws the error of the last attempt
  */
 export async function archiveLines(

@@ -106,7 +106,7 @@ export async function auditAndRecord(
  * earlier object that the first manifest lists and that has since been removed. If the first manifest lists no objects,
  * all objects were added after it.
  *
- * @returns undefined when the archive is empty, 0 when the first manifest is missing or invalid
+ * @returns undefined when the archive is empty, 0 when manifests exist but the first one is missing or invalid
  */
 export async function firstHourMs(tools: VerifyManifestsTools): Promise<number | undefined> {
   const { manifests } = tools;
@@ -125,13 +125,13 @@ export async function firstHourMs(tools: VerifyManifestsTools): Promise<number |
 const HOUR_MS = 60 * 60_000;
 /** Tolerated clock difference between the writers and the Stream, in milliseconds. */
 const SKEW_MS = 60_000;
-/** Number of manifests that are searched for the newest line. */
+/** Number of latest manifests that are searched for the newest line. */
 const RECENT = 3;
 
 /**
- * Returns whether the archiver has stopped despite traffic: some outcome is more than an hour old, but newer than all
- * lines in the archive. The archiver's own metrics do not show this, because a disabled event source mapping emits
- * none.
+ * Returns whether the archiver has stopped despite traffic: an outcome from the last two hours is more than an hour
+ * old, but newer than the lines in the latest manifests, or the newest manifest is missing or unreadable. The
+ * archiver's own metrics do not show this, because a disabled event source mapping emits none.
  */
 export async function isStopped(
   { manifests, settledMs }: Pick<AuditTools, 'manifests' | 'settledMs'>,

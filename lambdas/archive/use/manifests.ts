@@ -31,6 +31,6 @@ export interface Manifests {
   write(manifest: Manifest): Promise<'written' | 'there'>;
   /** Lists the keys of objects that contain lines, in ascending order. */
   objectsAfter(after: string, most: number): Promise<readonly string[]>;
-  /** Reads an object and counts its lines. */
+  /** Reads an object, and returns its number of lines and the fields of its first and last line. */
   describe(object: string): Promise<ListedObject>;
 }

@@ -35,8 +35,8 @@ export interface Audit {
 }
 
 /**
- * Maximum number of records to read, by kind: two weeks of daily verifications, one day of hourly ones, and the last
- * five that operators requested.
+ * Number of newest records to read, by kind: two weeks of daily verifications, one day of hourly ones, and the last
+ * five that operators requested. At most as many earlier records with failures or violations are also read.
  */
 const MAX: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
 const MANIFESTS = 24;

@@ -22,8 +22,8 @@ import type { Manifests, ReadManifest } from './manifests.ts';
  */
 export type ManifestFinding =
   /**
-   * A manifest is missing. `next` is the next existing manifest. If `next` is absent, the missing manifest and all
-   * later ones were removed.
+   * A manifest is missing. `next` is the key of the next existing manifest; absent if the archive has no manifest at
+   * all.
    */
   | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
   /** The manifest cannot be read, or its hash, its signature or its link to the previous manifest is invalid. */

@@ -28,8 +28,8 @@ export interface AuthorityState {
   /** Whether an import into PostgreSQL has stopped all writes. */
   readonly isImporting: boolean;
   /**
-   * A database that lacks the payment or order listed under its name is not the database into which the import copied
-   * rows.
+   * Present after an import. A database that lacks the payment or order listed under its name is not the database into
+   * which the import copied rows.
    */
   readonly imported?: ImportedDatabases;
 }
@@ -92,7 +92,7 @@ export function checkAuthority(
   };
 }
 
-/** Converts a fault of a read to a NotBegunError, because the call has not begun. */
+/** Converts a RetryableError of a read to a NotBegunError, because the call has not begun. */
 export async function orNotBegun<Result>(reading: Promise<Result>): Promise<Result> {
   return reading.catch((cause: unknown) => {
     if (!(cause instanceof RetryableError)) throw cause;
@@ -159,7 +159,7 @@ export function checkedClient(client: DynamoDBDocumentClient, check: AuthorityCh
   return Object.create(client, { send: { value: send } }) as DynamoDBDocumentClient;
 }
 
-/** Returns a database that runs the check before each statement. */
+/** Returns a database that runs the check before each statement and each transaction. */
 export function checkedDatabase(database: Database, check: () => Promise<unknown>): Database {
   return {
     run: async (statement) => {

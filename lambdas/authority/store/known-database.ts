@@ -20,8 +20,8 @@ export interface KnownDatabaseTools {
 const RETRY_AFTER_SECONDS = 60;
 
 /**
- * The database to which a name in the settings has always referred. Another database lacks the idempotency keys, so a
- * retry would charge again:
+ * Records to which database a name in the settings refers, and refuses any other database under this name. Another
+ * database lacks the idempotency keys, so a retry would charge again:
  *
  *   shard b = host 1  ── claim of key K ── charge ── [the settings change: shard b = host 2]
  *   shard b = host 2  ───────────────────────────────────────────── retry of key K: another database ✗

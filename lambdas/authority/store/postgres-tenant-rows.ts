@@ -180,7 +180,7 @@ export class TenantRows {
     );
   }
 
-  /** Reads all rows of a table, page by page. */
+  /** Reads all rows of the tenant in a table, page by page. */
   async *pages(table: TenantTable): AsyncGenerator<readonly TenantRow[], void> {
     const { key, isOwned }: OwnedTable = TABLES[table];
     const types = this.#typesOf(table);
@@ -261,7 +261,7 @@ export class TenantRows {
     );
   }
 
-  /** Lists payments and orders of the tenant that wait to be copied to DynamoDB. */
+  /** Lists payments and orders of the tenant that wait to be copied to DynamoDB, at most {@link ROWS_AT_ONCE}. */
   async waitingChains(): Promise<readonly string[]> {
     const rows = await readRows(this.#tools, {
       name: 'move-waiting',
