@@ -42,8 +42,9 @@ export type CallbackOutcome =
   /** An earlier delivery of this event was recorded. */
   | { readonly kind: 'redelivered' }
   /**
-   * No matching payment exists. The callback is stored as an orphan. `namesPayment` is false if neither the callback
-   * nor its charge names a payment. Another program then created the charge.
+   * The charge or its payment is unknown, or the payment belongs to another account. The callback is stored as an
+   * orphan. `namesPayment` is false if the charge exists, but neither the callback nor the charge names a payment:
+   * another program created such a charge.
    */
   | { readonly kind: 'orphaned'; readonly reason: OrphanedCallback['reason']; readonly namesPayment: boolean };
 
@@ -78,7 +79,7 @@ export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedC
   return adopt(storedOperationId(`${orphan.operationId} ${tools.clock.nowMs()}`));
 }
 
-/** The payment that the callback probably concerns, and its existing transitions. */
+/** The payment that the callback probably concerns, and the transitions that earlier rounds have written. */
 interface Progress {
   readonly paymentId: PaymentId | undefined;
   readonly written: readonly Transition[];
@@ -104,7 +105,7 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
     return record === undefined ? undefined : { kind: 'redelivered' };
   }
 
-  /** Uses the payment id in the event, which saves a read. `write` verifies it against the charge. */
+  /** Uses the payment id in the event if there is one, which saves a read. `write` verifies it against the charge. */
   async prepare(): Promise<Progress> {
     return { paymentId: this.#event.paymentId ?? (await this.#readCharge())?.paymentId, written: [] };
   }

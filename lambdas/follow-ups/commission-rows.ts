@@ -9,7 +9,10 @@ export interface CommissionKey {
   readonly sort: string;
 }
 
-/** Returns the keys of the affiliate's row and of the order's row. Conditions apply to the order's row. */
+/**
+ * Returns the keys of a commission's two rows: the affiliate's and the order's. Conditions of writes apply to the
+ * order's row.
+ */
 export function commissionKeys({ tenantId, mode, affiliate, orderId }: CommissionName): {
   readonly own: CommissionKey;
   readonly ofOrder: CommissionKey;

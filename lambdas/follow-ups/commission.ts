@@ -31,7 +31,9 @@ export interface CommissionName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly affiliate: string;
-  /** The merchant's order id, or the payment id if the payment names no order. Each order has only one commission. */
+  /**
+   * The merchant's order id; for a payment without one, its reference or its id. Each order has only one commission.
+   */
   readonly orderId: string;
 }
 
@@ -41,16 +43,17 @@ export interface Commission extends CommissionName {
   readonly amountMinor: number;
   readonly currency: string;
   /**
-   * `pending`: the order is placed but not paid. `canceled`: the order was canceled, everything was refunded or lost in
-   * a dispute, or the share rounds down to zero.
+   * `pending`: the order is placed but not paid. `locked`: the order is paid, and the commission is not decided yet.
+   * `canceled`: the order was canceled, everything was refunded or lost in a dispute, or the share rounds down to zero.
    */
   readonly status: 'pending' | 'locked' | 'canceled' | 'released';
   /** Unix time in milliseconds at which the commission is decided from the state of the Ledger. */
   readonly releasesAtMs: number;
   /**
    * Sequence of the payment's transition from which this commission is derived. Events with a lower sequence are
-   * ignored. A payment's first transition has no event. Therefore, the events of its order can use the sequences 0
-   * (placed) and 1 (canceled), which are lower than those of all events of the payment.
+   * ignored. A final commission has {@link LAST_SEQUENCE}. A payment's first transition has no event. Therefore, the
+   * events of its order can use the sequences 0 (placed) and 1 (canceled), which are lower than those of all events of
+   * the payment.
    */
   readonly sequence: number;
 }
@@ -201,7 +204,10 @@ function keptShare({ payment, refunds, disputes }: PaymentChain['state']): numbe
   return isLost ? 0 : shareOf(payment.amountCapturedMinor - payment.amountRefundedMinor);
 }
 
-/** Returns the first of `metadata.order`, `metadata.order_id`, the reference and the payment's id. */
+/**
+ * Returns the first of `metadata.order`, `metadata.order_id` and the reference that is a valid name; otherwise, the
+ * payment's id.
+ */
 export function orderOf({ id, reference, metadata }: CommissionedPayment): string {
   return [metadata[MetadataName.order], metadata[MetadataName.orderId], reference ?? undefined].find(isName) ?? id;
 }

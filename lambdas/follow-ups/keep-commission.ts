@@ -63,7 +63,8 @@ function commissionKey(event: CommissionEvent): string {
 }
 
 /**
- * Lists the writes of one transaction: the order's row, whose write has the condition, and the affiliate's row:
+ * Lists the writes of one transaction: the order's row, whose write has the condition, the affiliate's row, and the
+ * queue entry:
  *
  *   order.placed      ── no row ✓ ── pending;  processed after any other event ✗ ── nothing is written
  *   order.canceled    ── only pending ✓ ── canceled;  paid before ✗ ── the refund cancels it

@@ -41,8 +41,8 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
 }
 
 /**
- * Returns the line without its sequence number. If a request `isLate`, its rows were read from the Ledger, so their
- * positions in the Stream are unknown.
+ * Returns the line without its sequence number. If the request has `isLate`, its rows were read from the Ledger, so
+ * their positions in the Stream are unknown.
  */
 function withoutPosition({ sequence: _none, ...line }: ArchiveLine): ArchiveLine {
   return line;

@@ -132,7 +132,7 @@ function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '
 }
 
 /**
- * Returns the first violation in the chain; no element if there is none.
+ * Returns the first violation in the chain; an empty list if there is none.
  * @param isPart whether `rows` may lack the first rows of the chain
  */
 function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {

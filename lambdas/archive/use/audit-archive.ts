@@ -129,9 +129,9 @@ const SKEW_MS = 60_000;
 const RECENT = 3;
 
 /**
- * Returns whether the archiver has stopped despite traffic: an outcome from the last two hours is more than an hour
- * old, but newer than the lines in the latest manifests, or the newest manifest is missing or unreadable. The
- * archiver's own metrics do not show this, because a disabled event source mapping emits none.
+ * Returns whether the archiver has stopped despite traffic: the oldest outcome of the hour before the last one is newer
+ * than all lines in the latest manifests, or the newest manifest is missing or unreadable. The archiver's own metrics
+ * do not show this, because a disabled event source mapping emits none.
  */
 export async function isStopped(
   { manifests, settledMs }: Pick<AuditTools, 'manifests' | 'settledMs'>,

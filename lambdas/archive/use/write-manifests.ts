@@ -57,8 +57,8 @@ const AT_ONCE = 8;
  *
  * @param deadlineMs time after which no manifest is begun, in Unix milliseconds; the next hourly run continues
  * @returns the written manifests
- * @throws TerminalError when the newest manifest, or an earlier one that is needed, cannot be read, because a new
- * manifest must not follow a manifest that may have been changed
+ * @throws TerminalError when the newest manifest cannot be read, or an earlier one that is needed is missing or
+ * unreadable, because a new manifest must not follow a manifest that may have been changed
  */
 export async function writeManifests(tools: WriteManifestsTools, deadlineMs: number): Promise<readonly Manifest[]> {
   const { manifests, clock } = tools;

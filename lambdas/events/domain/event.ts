@@ -35,7 +35,7 @@ export function nameOfEvent<Type extends TypeOfEvent>({
 
 /** An event as merchants receive it, and as `GET /v1/events/{id}` returns it. */
 export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
-  /** Derived from the transition, so every publication has the same id. */
+  /** Derived from the transition, or from the endpoint's change of state, so every publication has the same id. */
   readonly id: string;
   readonly object: 'event';
   readonly type: Type;
@@ -43,7 +43,8 @@ export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
   /** Unix seconds. */
   readonly created: number;
   /**
-   * Sequence of the transition in the chain of its payment or order. Sort events by this number, not by their arrival.
+   * Sequence of the transition in the chain of its payment or order, or of the change of state of its endpoint. Sort
+   * the events of one object by this number, not by their arrival.
    */
   readonly sequence: number;
   readonly livemode: boolean;
@@ -72,7 +73,10 @@ export interface OrderEvent extends PublishedEvent<OrderOutcomeType> {
   readonly order: { readonly id: string };
 }
 
-/** An event on the bus: the merchant's event, and further fields for Payonce's own consumers. All values are JSON. */
+/**
+ * An event of a payment or an order on the bus: the merchant's event, and further fields for Payonce's own consumers.
+ * All values are JSON.
+ */
 export type PayonceEvent = PaymentEvent | OrderEvent;
 
 export type EndpointEventType = TypeOfEvent<(typeof ENDPOINT_EVENTS)[number]>;

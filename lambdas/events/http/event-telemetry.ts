@@ -43,7 +43,10 @@ export function consumerTelemetry(serviceName: string, { instruments, clock }: I
   };
 }
 
-/** Logs each payment e-mail that failed and is not retried automatically. The recipient is not logged. */
+/**
+ * Returns a function that logs a payment e-mail that failed and is not retried automatically. It does not log the
+ * recipient.
+ */
 export function reportUnsentReceipt(
   serviceName: string,
   instruments: Instruments,
@@ -71,8 +74,8 @@ export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
 export const RELAY = 'outbox-relay';
 
 /**
- * Emits the relay's age metric for an event that another function published. Otherwise, the alarm for late events would
- * have no data while the relay is stopped.
+ * Returns a function that emits the relay's age metric for an event that another function published. Without it, the
+ * alarm for late events would have no data while the relay is stopped.
  */
 export function lateEvents({ instruments }: Pick<Instrumented, 'instruments'>): (ageMs: number) => void {
   return (ageMs) =>

@@ -7,7 +7,7 @@ import type { MessageParking } from '../use/ledger-stream.ts';
 export type FailedMessageState =
   /** In the queue, unchanged: the message waits for the end of an outage, or could not be moved. */
   | 'waits'
-  /** In the queue as a new message, whose attribute counts the failure. */
+  /** In the queue as a new message, with an attribute that counts the failures. */
   | 'requeued'
   | 'parked';
 

@@ -10,8 +10,8 @@ const failedRedrive = z.object({
 });
 
 /**
- * Returns the body of the original message. Without this, each failed redrive would wrap the body once more and escape
- * the quotes again, and the message would exceed Lambda's limit after several redrives.
+ * Returns the body of the original message. If the body were not unwrapped, each failed redrive would wrap it once more
+ * and escape the quotes again, and the message would exceed Lambda's limit after several redrives.
  */
 export function firstParked(body: string): string {
   for (let first = body; ; ) {

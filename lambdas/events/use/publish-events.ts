@@ -19,7 +19,7 @@ export interface PublishTools {
 const MAX_ATTEMPTS = 3;
 /** Maximum number of concurrent requests to the bus. A full batch from the Stream takes two rounds. */
 const CALLS_AT_ONCE = 5;
-/** Wait before each attempt, in milliseconds, with full jitter. */
+/** Upper limit of the wait before each attempt, in milliseconds. The wait is random (full jitter). */
 const WAITS_MS = [0, 200, 1_000] as const;
 /** Size of an entry's names and time, without its detail, in bytes. */
 const ENTRY_OVERHEAD_BYTES = 512;
@@ -66,8 +66,8 @@ async function publishBatch(
 }
 
 /**
- * Makes one request. After an ambiguous error, the caller publishes the events again: a duplicate is harmless, a lost
- * event is not.
+ * Makes one request. If the bus finds the request invalid, publishes each event alone. After any other fault, the
+ * caller publishes the events again: a duplicate is harmless, a lost event is not.
  */
 async function publishOnce(publisher: EventPublisher, events: readonly AnyEvent[]): Promise<readonly PublishOutcome[]> {
   try {

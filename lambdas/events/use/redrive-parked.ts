@@ -34,8 +34,8 @@ export function isBeyondHorizon(sinceMs: number, nowMs: number): boolean {
 }
 
 /**
- * Processes a parked message again. Work that fails permanently is parked as a new message, which the operator must
- * handle in another way. A retry publishes the same events, with the same ids.
+ * Processes a parked message again. Work that fails permanently or is too old, and the rest of a range that is not
+ * complete at the deadline, are parked as new messages. A retry publishes the same events, with the same ids.
  *
  * @param deadlineMs Unix time in milliseconds after which no further part of a range begins
  * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must retry

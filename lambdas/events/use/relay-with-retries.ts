@@ -5,7 +5,10 @@ import { LOST_EVENTS_JOB, RELAY_MAX_AGE_SECONDS } from '../contract.ts';
 import type { StreamRecord } from './ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
 
-/** The first and the longest wait between two attempts, in milliseconds. Waits double and have full jitter. */
+/**
+ * Upper limits of the first and of the longest wait between two attempts, in milliseconds. The limit doubles; each wait
+ * is random (full jitter).
+ */
 const FIRST_WAIT_MS = 5_000;
 const LONGEST_WAIT_MS = 120_000;
 

@@ -64,8 +64,8 @@ export interface DataExport extends ExportKey {
   /** The number of the next part. Each writer begins at a number that no earlier writer has used. */
   readonly nextPart: number;
   /**
-   * Number of the file that stores the rows after the saved parts, if they are too few for a part. Absent or 0 when
-   * there is no such file.
+   * Number in the key of the file that stores the rows after the saved parts, if they are too few for a part. Absent or
+   * 0 when there is no such file.
    */
   readonly rest?: number;
   /** Position after the last row that is in a saved part or in the file of remaining rows. */

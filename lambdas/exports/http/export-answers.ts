@@ -25,7 +25,7 @@ const listed = z.looseObject({
   bytes: z.int().meta({ description: 'The size of the file so far, in bytes.', example: 6_120 }),
   failure: z.enum(['not_readable', 'too_large', 'upload_lost']).nullable().meta({
     description:
-      'Why there is no file. After `too_large`, request a shorter range; otherwise, request the export again.',
+      'Why there is no file. After `too_large`, request a shorter range; otherwise, request the export again with a new idempotency key.',
   }),
   requested_by: z.string().meta({ description: 'The id of the API key, or the name of the operator.' }),
   created: z.int().meta({ description: 'Unix time in seconds.', example: 1772366400 }),

@@ -145,8 +145,8 @@ const SOURCES = {
 
 /**
  * Returns the readers of all kinds of exports. Rows are read oldest first: the list from the Views, and the data of
- * payments from the Ledger. Entries and events show the state after their transition. Payments and disputes show the
- * state after the newest projected transition.
+ * payments from the Ledger. Entries, refunds and events show the state after their transition. Payments and disputes
+ * show the state after the newest projected transition.
  *
  * Reading a page throws RetryableError when the rows cannot be read now.
  */

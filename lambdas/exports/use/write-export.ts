@@ -51,7 +51,7 @@ const PAUSE_MS = 30_000;
 
 /**
  * The result of one writer. `unknown`: the export does not exist. `busy`: another writer has the lease. `more`: the
- * next writer was started.
+ * next writer was started. `ended`: the export is completed or has failed.
  */
 export type WroteExport = 'unknown' | 'busy' | 'more' | 'ended';
 
