@@ -3,7 +3,7 @@ import { POSTGRES_AUTHORITY } from './contract.ts';
 import { dynamoDbAuthority } from './dynamodb-authority.ts';
 import type { AuthorityPlatform, PostgresAuthority } from './postgres-authority.ts';
 
-/** The database of a function's payments and orders. */
+/** The client and the stores through which a function accesses payments and orders. */
 export interface ConfiguredAuthority {
   /** The client for stores of payments and orders on DynamoDB, when DynamoDB is the authority. */
   readonly client: AuthorityPlatform['documents'];

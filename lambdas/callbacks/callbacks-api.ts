@@ -23,8 +23,8 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
 }
 
 /**
- * Receives an event from a processor. The path names the processor and the mode. This deployment must call that
- * processor in that mode.
+ * Receives an event from a processor. The path names the processor and the mode. The response is 404 if this deployment
+ * does not call the processor in this mode.
  */
 export const postCallback = signed({
   path: '/callbacks/{processor}/{mode}',

@@ -10,7 +10,9 @@ export function callbackOperation(digest: Digest, source: string, eventId: strin
   return `${OperationPrefix.callback}${derivedCharacters(digest, ['callback', source, eventId])}` as OperationId;
 }
 
-/** Derives the id of the operation that adopts an orphan: retries the callback and matches it to a payment. */
+/**
+ * Derives the id of the operation that adopts an orphan. An adoption retries the callback and matches it to a payment.
+ */
 export function adoptionOperation(digest: Digest, orphan: OperationId): OperationId {
   return `${OperationPrefix.adoption}${derivedCharacters(digest, ['adoption', orphan])}` as OperationId;
 }

@@ -23,10 +23,10 @@ const DAY_MS = 24 * 60 * 60 * 1000;
  */
 const MAX_NAME_LENGTH = 255;
 
-/** Greater than the sequence of any transition, which has at most six digits. */
+/** Sequence of a final commission. Greater than the sequence of any transition, which has at most six digits. */
 const LAST_SEQUENCE = 1_000_000;
 
-/** The name of a commission: its affiliate and its order. */
+/** Identifies a commission by its tenant, mode, affiliate and order. */
 export interface CommissionName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -89,7 +89,7 @@ export interface CommissionedOrder {
 const ORDER_PLACED_SEQUENCE = 0;
 const ORDER_CANCELED_SEQUENCE = 1;
 
-/** The event that changes the commission. */
+/** The fields of the event that changes a commission. */
 export type CommissionCause = Pick<EventObject, 'type' | 'sequence' | 'data'>;
 
 /**

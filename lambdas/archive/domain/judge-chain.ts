@@ -61,8 +61,8 @@ export interface Bounds {
 export const NO_BOUNDS: Bounds = { fromMs: 0, untilMs: Number.POSITIVE_INFINITY };
 
 /**
- * Judges all rows of one chain, given in any order. Reports the first link that does not match, and each difference
- * between the Ledger and the archive.
+ * Verifies one chain, whose rows and lines may be in any order. Reports the first violation in the chain, and each
+ * difference between the Ledger and the archive.
  *
  * @param rows the Ledger's rows; undefined to verify only the archive, whose lines then form the chain
  * @param lines the archive's lines that contain rows; undefined when there is no archive

@@ -99,7 +99,9 @@ async function nextManifest(
   };
 }
 
-/** Returns the keys of the objects that no manifest lists, in ascending order. */
+/**
+ * Returns the keys of at most `most` objects that no manifest lists, in ascending order, and whether there are more.
+ */
 async function newNames(manifests: Manifests, before: Manifest | undefined, most: number) {
   let after = listedAfter(before);
   const whole = await lastWhole(manifests, before);
@@ -118,7 +120,7 @@ async function newNames(manifests: Manifests, before: Manifest | undefined, most
   }
 }
 
-/** Returns the last manifest whose list is complete. */
+/** Returns the last manifest whose list is complete; undefined if there is none. */
 async function lastWhole(manifests: Manifests, newest: Manifest | undefined): Promise<Manifest | undefined> {
   let each = newest;
   while (each?.isPart) each = each.number === 1 ? undefined : await earlierThan(manifests, each);

@@ -9,7 +9,10 @@ import type { AuthorityStateTools } from './authority-state.ts';
 
 type ImportAction = Extract<ActivityDraft['action'], `import.${string}`>;
 
-/** The log of imports, whose newest entry is the state that every process reads. Used only by operators' commands. */
+/**
+ * The log of imports. Its newest entry determines the system of record for every process. Used only by operators'
+ * commands.
+ */
 export class AuthorityLog {
   readonly #tools: AuthorityStateTools;
   readonly #operator: string;

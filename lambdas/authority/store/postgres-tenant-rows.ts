@@ -301,7 +301,7 @@ function given(rows: readonly TenantRow[]): string {
   return JSON.stringify(rows.map((row, index) => ({ ...row, given_index: index })));
 }
 
-/** Returns the key of a row. */
+/** Returns the values of a row's primary key, by column. */
 export function keyOfRow(table: TenantTable, row: TenantRow): TenantRow {
   const { key }: OwnedTable = TABLES[table];
   return Object.fromEntries(key.map((name) => [name, row[name] ?? null]));

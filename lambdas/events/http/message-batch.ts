@@ -13,7 +13,7 @@ export type FailedMessageState =
 
 export type RemainingTime = Pick<Context, 'getRemainingTimeInMillis'>;
 
-/** Number of deliveries without a result after which a message is suspected to have crashed its process. */
+/** Number of the delivery from which a message is suspected to have crashed its process in earlier deliveries. */
 const SUSPECT_RECEIVES = 3;
 
 /**

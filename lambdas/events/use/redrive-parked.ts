@@ -8,7 +8,10 @@ import { type RepublishTools, republishRange } from './republish-range.ts';
 /** The work that a parked message describes. */
 export type ParkedWork =
   | { readonly kind: 'record'; readonly record: StreamRecord }
-  /** A time range whose records are no longer in the Stream, but are still in the Ledger. */
+  /**
+   * The time range of a batch. The message does not contain the batch's records, so the events are read from the
+   * Ledger.
+   */
   | ({ readonly kind: 'range' } & RepublishRequest);
 
 export interface RedriveParkedTools

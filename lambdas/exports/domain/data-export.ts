@@ -32,7 +32,7 @@ export interface ExportKey {
 
 /**
  * An export with the progress of its writer. Every change increments `revision` and requires the previous revision, so
- * a writer that has lost its lease cannot save.
+ * a writer cannot save after another one has taken over.
  */
 export interface DataExport extends ExportKey {
   readonly revision: number;

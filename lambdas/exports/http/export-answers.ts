@@ -33,7 +33,7 @@ const listed = z.looseObject({
   file_expires: z
     .int()
     .nullable()
-    .meta({ description: `The time until which the file is kept, ${FILE_DAYS} days in total, in Unix seconds.` }),
+    .meta({ description: `The time until which the file is kept, ${FILE_DAYS} days in total, in Unix seconds. Null if there is no file.` }),
 });
 
 export const listedExport = listed.meta({ id: 'Export' });

@@ -25,7 +25,7 @@ export interface ExportStore {
    * @returns undefined when no export has the id `after`
    */
   list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined>;
-  /** Lists the unfinished exports of all tenants, with eventual consistency. */
+  /** Lists the unfinished exports of all tenants, with strong consistency. */
   open(): Promise<readonly ExportKey[]>;
   /**
    * Writes the next revision.

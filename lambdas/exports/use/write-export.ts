@@ -36,7 +36,7 @@ const FILL_PART_MS = 60_000;
 const SETTLED_MS = 10_000;
 /**
  * Duration of a writer's lease, in milliseconds. A page of rows takes seconds to read. If a page takes longer than the
- * lease, the writer can no longer save.
+ * lease, another writer can take over.
  */
 const LEASE_MS = 60_000;
 /** Interval at which the progress is saved and the lease is renewed, in milliseconds. */
@@ -156,7 +156,7 @@ class Writer {
 
   /**
    * Reads the rows of one part, uploads them, and saves the progress. If too few rows match to fill a part in time,
-   * stores them in a separate file instead. A superseded writer never uses the number of this file.
+   * stores them in a separate file instead. No other writer uses the number of this file.
    */
   async #part(uploadId: string, begin: string, stopAtMs: number): Promise<void> {
     const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;
