@@ -84,8 +84,8 @@ type Finished =
 export type Imported = Copied | Finished | Refused;
 
 /**
- * Maximum age of the last check whether another command has replaced the import, in milliseconds. The next statement
- * then checks again.
+ * Maximum age, in milliseconds, of the last check that no other command has replaced the import. After this time, the
+ * next statement repeats the check.
  */
 const ASKED_EVERY_MS = 5_000;
 /** Maximum number of reported differences, more than an operator would read. */

@@ -88,7 +88,8 @@ const MAX_CARRIED = 10_000_000;
 
 /**
  * Moves all rows of a tenant to another database, while the tenant's writes get 503 and its reads continue. After a
- * crash at any point, another run continues. If `isAborted`, deletes the tenant's rows in the target instead.
+ * crash at any point, another run continues. If the move is aborted, the rows in the target are deleted instead, and
+ * the tenant stays in the source.
  *
  *   process  ── claim ✓ ── charge ── commit ✗ 503 ─────────────────────────────────────── retry: takes over
  *   move     ────── begin ── wait ── carry ── copy ── compare ── switch ── wait ── delete ── end

@@ -62,8 +62,8 @@ export class Shards {
   readonly #tools: ShardsTools;
   readonly #places = new Map<string, Place>();
   /**
-   * Tenants' rows for which the database in the row has confirmed that the tenant was not moved away. A tenant's row is
-   * read again after a minute, and the check is then repeated.
+   * Rows of tenants that were checked: the database that the row names has confirmed that the tenant was not moved
+   * away. A tenant's row is read again after a minute, and the check is then repeated.
    */
   readonly #checked = new WeakSet<TenantPlace>();
 

@@ -61,7 +61,10 @@ export interface ManifestContent {
   readonly atMs: number;
   /** The objects, in ascending order of their keys. Each object is in only one manifest. */
   readonly objects: readonly ListedObject[];
-  /** Whether the list may be incomplete; the next manifest then lists the remaining objects. */
+  /**
+   * Whether the list is incomplete, because it has the maximum length; the next manifest then lists the remaining
+   * objects.
+   */
   readonly isPart: boolean;
   /** The hash of the previous manifest in hexadecimal; 32 zero bytes for the first manifest. */
   readonly previous: string;

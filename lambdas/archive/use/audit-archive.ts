@@ -59,7 +59,10 @@ const LONGEST_REASON = 500;
 export interface RecordTools {
   readonly verifications: Pick<Verifications, 'write'>;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Reports the result of a verification before it is recorded, so that the alarm does not depend on the record. */
+  /**
+   * Reports the result of a verification before it is recorded, so that the alarm does not depend on the record. Not
+   * called for a failed verification.
+   */
   readonly report: (verification: Verification) => void;
 }
 

@@ -13,7 +13,7 @@ export type FailedMessageState =
 
 export type RemainingTime = Pick<Context, 'getRemainingTimeInMillis'>;
 
-/** Number of the delivery from which a message is suspected to have crashed its process in earlier deliveries. */
+/** From this delivery on (counted from 1), a message is suspected to have crashed its process in earlier deliveries. */
 const SUSPECT_RECEIVES = 3;
 
 /**

@@ -33,7 +33,9 @@ const listed = z.looseObject({
   file_expires: z
     .int()
     .nullable()
-    .meta({ description: `The time until which the file is kept, ${FILE_DAYS} days in total, in Unix seconds. Null if there is no file.` }),
+    .meta({
+      description: `The time until which the file is kept, ${FILE_DAYS} days in total, in Unix seconds. Null if there is no file.`,
+    }),
 });
 
 export const listedExport = listed.meta({ id: 'Export' });
