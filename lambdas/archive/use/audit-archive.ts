@@ -107,7 +107,7 @@ export async function auditAndRecord(
 /**
  * Returns the first hour of the archive, in Unix milliseconds. This is the hour of the first existing object, or of an
  * earlier object that the first manifest lists and that has since been removed. If the first manifest lists no objects,
- * all objects were added after it.
+ * all objects were added after it, and the result is at most its time.
  *
  * @returns undefined when the archive is empty, 0 when manifests exist but the first one is missing or invalid
  */
@@ -132,9 +132,10 @@ const SKEW_MS = 60_000;
 const RECENT = 3;
 
 /**
- * Returns whether the archiver has stopped despite traffic: the oldest outcome of the hour before the last one is newer
- * than all lines in the latest manifests, or the newest manifest is missing or unreadable. The archiver's own metrics
- * do not show this, because a disabled event source mapping emits none.
+ * Returns whether the archiver has stopped despite traffic. It has stopped if an outcome is between one and two hours
+ * old, and the oldest of these outcomes is newer than all lines in the latest manifests. An unreadable or missing
+ * newest manifest has the same result. The archiver's own metrics do not show this, because a disabled event source
+ * mapping emits none.
  */
 export async function isStopped(
   { manifests, settledMs }: Pick<AuditTools, 'manifests' | 'settledMs'>,

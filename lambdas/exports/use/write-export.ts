@@ -68,7 +68,7 @@ class TakenOver extends Error {}
  * because each writer begins with its own part number. The upload is completed only when the saved parts contain all
  * rows, so the file does not depend on the writer that completes it.
  *
- * @throws the errors of the ports; the lease then ends after a pause, and the next writer continues
+ * @throws the errors of the stores; the lease then ends after a pause, and the next writer continues
  */
 export async function writeExport(tools: WriteExportTools, key: ExportKey, stopAtMs: number): Promise<WroteExport> {
   const found = await tools.exports.read(key);
