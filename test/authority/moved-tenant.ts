@@ -16,9 +16,9 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { TABLES } from '../world/tables.ts';
 import { type FourDatabases, type MoveChanges, type Process, ShardedDeployment } from './four-databases.ts';
 
-/** Parts of the request `paid` that are stored in their own rows. */
+/** The parts of the request `paid` that are stored in rows of their own. */
 export const NOTED = { reference: 'order-1', description: 'two shirts' };
-/** Parts of the request `open`. */
+/** The part of the request `open` that is stored in a row of its own. */
 export const OPEN = { reference: 'order-2' };
 
 /** A tenant that is moved from the database `b`, and tenants in `b` and `c` that stay. */
@@ -60,7 +60,7 @@ export class MovedTenant {
     return paymentRequest(key, { tenantId: owner, paymentId: paymentIdFor(key, owner), ...changes });
   }
 
-  /** Pays in a new process. */
+  /** Makes a payment in a new process, and returns its request. */
   async pay(key: string, changes: Partial<CreatePayment> = {}): Promise<CreatePayment> {
     const request = this.requestOf(key, changes);
     await this.deployment.world.answered(request, (await this.deployment.start()).tools);
@@ -153,7 +153,9 @@ export class MovedTenant {
     return (await client.send(get)).Item !== undefined;
   }
 
-  /** Returns tools for a run. Whenever the run waits, they call `act` with the number of the wait, from 1. */
+  /**
+   * Returns tools for a move that call `act` before each wait of IMPORT_WAITS_MS, with the number of the wait (from 1).
+   */
   waiting(act: (wait: number) => Promise<void>): MoveChanges {
     const { clock, entropy } = this.deployment.world;
     let waits = 0;
@@ -168,8 +170,8 @@ export class MovedTenant {
   }
 
   /**
-   * Returns tools for a run that call `act` once, before the call `point`. The point `switch` is the write that changes
-   * the tenant's database.
+   * Returns tools for a move that call `act` once, before the first call with the name `point`. The point `switch` is
+   * the write that changes the tenant's database.
    */
   before(point: string, act: () => Promise<unknown>): MoveChanges {
     let isDone = false;
@@ -180,7 +182,10 @@ export class MovedTenant {
     });
   }
 
-  /** Returns tools for a run that call `act` before each DynamoDB command and PostgreSQL statement, with its name. */
+  /**
+   * Returns tools for a move that call `act` before each DynamoDB command and PostgreSQL statement, with the name of
+   * the command or statement.
+   */
   beforeEach(act: (point: string) => Promise<unknown>): MoveChanges {
     return {
       client: this.deployment.world.store.database.clientWith(async (command, apply, sent) => {

@@ -66,7 +66,9 @@ const ended: (() => Promise<void>)[] = [];
 /** The databases, and one tenant in each. Both maps are keyed by the name of the database. */
 const databases = new Map<Name, OpenDatabase>();
 const tenants = new Map<Name, Tenant>();
-/** The responses to the requests before the move, by tenant and key. */
+/**
+ * The responses to the requests before the import, keyed by the name of the tenant's database and the idempotency key.
+ */
 const answered = new Map<string, ApiAnswer>();
 /** True after the payments were moved to PostgreSQL. The later tests fail if it is false. */
 let isMoved = false;
@@ -169,7 +171,7 @@ async function rowsWith(name: Name, ids: readonly string[]): Promise<readonly st
     .filter((row) => ids.some((id) => row.includes(id)));
 }
 
-/** Three deploys and the waits of three commands take minutes, so only `npm run prove` runs these tests. */
+/** Two deploys and the waits of three commands take minutes, so only `npm run prove` runs these tests. */
 const inProof = whole(test, { slice: test.skip });
 
 inProof('an import finishes unless a row differs; old keys and payments continue in PostgreSQL', async () => {
@@ -288,33 +290,36 @@ inProof(
   },
 );
 
-inProof('a moved tenant gets 503 for writes; its keys and payments continue in the other database', async () => {
-  expect(isMoved).toBe(true);
-  const [moved, stays] = [tenantIn('b'), tenantIn('first')];
-  const ids = await idsOf('b', moved);
-  const owners = ['--from-url', urlOf('b'), '--to-url', urlOf('first'), '--ca', CA_FILE];
-  const moving = command('db', 'move-tenant', moved.id, '--to', 'first', ...owners);
-  const moves = new TenantMoves(client, aws.tables.registry, pacing);
-  await Promise.race([moving, until(async () => (await moves.read(moved.id))?.move)]);
-  await sleep(STATE_VALID_MS);
-  const payment = answered.get('b paid')?.json['id'];
-  await expectStopped(moved, 'moving', payment);
-  await paid(stays, 'moving');
-  expect(await moving).toEqual({
-    code: ExitCode.done,
-    said: expect.stringContaining(`${moved.id} is in first. Its writes continue within a minute.\n`),
-  });
+inProof(
+  'a tenant gets 503 for writes during its move; then its keys and payments continue in the other database',
+  async () => {
+    expect(isMoved).toBe(true);
+    const [moved, stays] = [tenantIn('b'), tenantIn('first')];
+    const ids = await idsOf('b', moved);
+    const owners = ['--from-url', urlOf('b'), '--to-url', urlOf('first'), '--ca', CA_FILE];
+    const moving = command('db', 'move-tenant', moved.id, '--to', 'first', ...owners);
+    const moves = new TenantMoves(client, aws.tables.registry, pacing);
+    await Promise.race([moving, until(async () => (await moves.read(moved.id))?.move)]);
+    await sleep(STATE_VALID_MS);
+    const payment = answered.get('b paid')?.json['id'];
+    await expectStopped(moved, 'moving', payment);
+    await paid(stays, 'moving');
+    expect(await moving).toEqual({
+      code: ExitCode.done,
+      said: expect.stringContaining(`${moved.id} is in first. Its writes continue within a minute.\n`),
+    });
 
-  await paid(moved, 'moving');
-  expect(await rowsWith('b', ids)).toEqual([]);
-  expect(await idsOf('first', moved)).toHaveLength(ids.length + 1);
-  const replay = await moved.api.payUntilAnswered({ key: 'paid', body: { description: 'Two shirts' } });
-  expect(textOf(replay)).toEqual([answered.get('b paid')?.text, 'true']);
-  const refund = await change(moved, answered.get('b refunded')?.json['id'], 'refunds', 'refund', { amount: 400 });
-  expect(textOf(refund)).toEqual([answered.get('b refund')?.text, 'true']);
-  await change(moved, payment, 'refunds', 'refund-moved', { amount: 100 });
-  await refunded(moved, payment, 100);
-  await paid(moved, 'by-callback-moved', { source: 'tok_async' });
-  expect(await rowsWith('b', await idsOf('first', moved))).toEqual([]);
-  expect(await moved.api.charges(payment)).toMatchObject([{ amount_refunded: 100 }]);
-});
+    await paid(moved, 'moving');
+    expect(await rowsWith('b', ids)).toEqual([]);
+    expect(await idsOf('first', moved)).toHaveLength(ids.length + 1);
+    const replay = await moved.api.payUntilAnswered({ key: 'paid', body: { description: 'Two shirts' } });
+    expect(textOf(replay)).toEqual([answered.get('b paid')?.text, 'true']);
+    const refund = await change(moved, answered.get('b refunded')?.json['id'], 'refunds', 'refund', { amount: 400 });
+    expect(textOf(refund)).toEqual([answered.get('b refund')?.text, 'true']);
+    await change(moved, payment, 'refunds', 'refund-moved', { amount: 100 });
+    await refunded(moved, payment, 100);
+    await paid(moved, 'by-callback-moved', { source: 'tok_async' });
+    expect(await rowsWith('b', await idsOf('first', moved))).toEqual([]);
+    expect(await moved.api.charges(payment)).toMatchObject([{ amount_refunded: 100 }]);
+  },
+);

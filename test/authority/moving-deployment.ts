@@ -34,7 +34,7 @@ export class MovingDeployment {
     this.world = new World(options);
   }
 
-  /** Empties the database, and records the first settings. */
+  /** Empties the database, and records that DynamoDB is the authority. */
   async begin(): Promise<this> {
     for (const table of tablesOf(readMigrations())) await this.#database.owner.run(sql(`TRUNCATE ${table}`));
     await this.world.store.activity.recordSettings({ authority: 'dynamodb' });
@@ -44,7 +44,7 @@ export class MovingDeployment {
   /**
    * Starts a process.
    * @param around called for each call to DynamoDB
-   * @returns its payment stores
+   * @returns its payment store, and its store of approvals and effects
    */
   async start(authority: Authority, around: Around = AT_ONCE) {
     const { clock, entropy, store } = this.world;

@@ -29,8 +29,9 @@ export interface PaymentsOnPostgres extends AsyncDisposable {
 }
 
 /**
- * Returns the deployed payments function if the run deployed PostgreSQL. Otherwise, deploys a second payments function
- * with its own database next to the stacks on DynamoDB, because deploying more stacks would take minutes.
+ * Returns the deployed payments function if the run deployed the stacks on PostgreSQL. Otherwise, deploys a second
+ * payments function with its own database next to the stacks on DynamoDB, because deploying more stacks would take
+ * minutes.
  */
 export async function paymentsOnPostgres(): Promise<PaymentsOnPostgres> {
   const aws = localAws();

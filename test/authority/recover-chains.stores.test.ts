@@ -290,7 +290,7 @@ describe('a chain that cannot be recovered completely', () => {
   });
 });
 
-test('a recovery restores no personal data that was erased after the restore point, and reports such data that the database contains again', async () => {
+test('a recovery restores no personal data that was erased after the restore point, and reports erased data that the database contains again', async () => {
   const [before, after] = [firstWithNotes(newId()), firstWithNotes(newId())];
   await copies.write(before);
   await copies.write(after);

@@ -78,16 +78,19 @@ describe('the replay cache', () => {
     [0, 1],
     [0.5, 1_801],
     [0.999, 3_598],
-  ])('with a jitter of %p, stores an entry that expires %d seconds before its record', async (fraction, earlier) => {
-    const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
-    await cache(undefined, fraction).committed(record);
-    const [entry] = database.items(REPLAY_CACHE);
-    expect(entry?.[IdempotencyTable.timeToLiveAttribute]).toBe(record.expiresAtSeconds - earlier);
-    clock.advance((86_400 - earlier) * 1000 - 1);
-    expect(await cache().find(record.operationId)).toBeDefined();
-    clock.advance(1);
-    expect(await cache().find(record.operationId)).toBeUndefined();
-  });
+  ])(
+    'with a jitter fraction of %p, stores an entry that expires %d seconds before its record',
+    async (fraction, earlier) => {
+      const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
+      await cache(undefined, fraction).committed(record);
+      const [entry] = database.items(REPLAY_CACHE);
+      expect(entry?.[IdempotencyTable.timeToLiveAttribute]).toBe(record.expiresAtSeconds - earlier);
+      clock.advance((86_400 - earlier) * 1000 - 1);
+      expect(await cache().find(record.operationId)).toBeDefined();
+      clock.advance(1);
+      expect(await cache().find(record.operationId)).toBeUndefined();
+    },
+  );
 
   test('returns nothing while the table fails, and reports the entry that it could not write', async () => {
     const record = completedRecord(id, { expiresAtSeconds: inSeconds(86_400) });
@@ -135,7 +138,7 @@ describe('the replay cache', () => {
     }
   });
 
-  test('is empty after the command has deleted its entries', async () => {
+  test('is empty after the function behind `payonce db empty-cache` has deleted its entries', async () => {
     const records = Array.from({ length: 60 }, (_, number) =>
       completedRecord(paymentIdFor(`cached-${number}`), { expiresAtSeconds: inSeconds(86_400) }),
     );

@@ -97,7 +97,7 @@ test('the replay of a refund runs no statement, and contains its reason', async 
   expect(statements).toEqual([]);
 });
 
-test('a replay reads the reason of the refund from PostgreSQL if the refund has no copy', async () => {
+test('a replay reads the reason of the refund from PostgreSQL if DynamoDB has no copy of the refund', async () => {
   const request = newRequest();
   await world.answered(request, newProcess());
   const refund = change(request, 'r', { kind: 'refund', amountMinor: 400, reason: 'Ada asked for it' });
@@ -120,7 +120,7 @@ test('after an erasure, a replay runs no statement, and states that the data was
   expect(statements).toEqual([]);
 });
 
-test('a replay reads the data of the payment from PostgreSQL if the payment has no copy', async () => {
+test('a replay reads the data of the payment from PostgreSQL if DynamoDB has no copy of the payment', async () => {
   const request = newRequest();
   const first = await world.answered(request, newProcess());
   await copies.loseCopies(request.paymentId, 1, 2);

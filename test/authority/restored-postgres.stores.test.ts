@@ -61,7 +61,7 @@ async function createStacks(tables: LocalAws['tables'], replayCache: string): Pr
   cloudFormation.destroy();
 }
 
-/** Starts a separate server with Payonce's tables. Its data can be saved and restored. */
+/** Starts a separate PostgreSQL server with Payonce's tables. `save` and `restore` back up and restore its data. */
 async function startRestorable() {
   const { server, url: address } = await startServer('postgres-server.ts');
   const { url } = await createDatabase(address);
@@ -88,7 +88,7 @@ async function startRestorable() {
 
 type Server = Awaited<ReturnType<typeof startRestorable>>;
 
-/** Payments on PostgreSQL, which are copied to the DynamoDB API. */
+/** A deployment that stores payments in PostgreSQL and copies them to the DynamoDB API. */
 class Deployment {
   readonly world: World;
   readonly stopped: string[] = [];
@@ -223,7 +223,7 @@ whole(test, { slice: test.skip })(
     expect(await deployment.ledger()).toEqual(ledger);
     expect(await deployment.erase(erased)).toBe(true);
 
-    // The clients repeat every request.
+    // The clients repeat their requests, except those for the payments `forked` and `erased`.
     const repeated = [kept, refunded, later, unknown, forgotten];
     for (const payment of repeated) {
       await world.pay(payment, lost);

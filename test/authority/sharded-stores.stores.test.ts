@@ -1,4 +1,4 @@
-/** A deployment with four PostgreSQL databases. */
+/** Four PostgreSQL databases, on which each test creates a new deployment. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from '@jest/globals';
 import { STATE_VALID_MS } from '../../lambdas/authority/contract.ts';
 import { callbackOperation } from '../../lambdas/callbacks/ids.ts';
@@ -212,7 +212,7 @@ describe('the tenants of a deployment', () => {
     });
   });
 
-  test('have their open work listed together in the queues of operators', async () => {
+  test('have their holds listed and counted together in the operators’ queue', async () => {
     const { world } = deployment;
     const { tools, queues } = await deployment.start();
     const held = new Set<string>();

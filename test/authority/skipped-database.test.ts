@@ -34,7 +34,10 @@ function storesOf(unreadable: readonly string[]) {
   return { ...shardedStores(shards), skipped };
 }
 
-/** Reads all pages of due holds. Each page starts after the last row of the previous page. */
+/**
+ * Reads the pages of due holds until the last page or an error. Each page starts after the last row of the previous
+ * page.
+ */
 async function holdsIn({ holds }: Pick<ReturnType<typeof storesOf>, 'holds'>) {
   const found: string[] = [];
   const read = async (cursor?: string): Promise<void> => {

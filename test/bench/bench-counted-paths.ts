@@ -30,7 +30,7 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 import { reconcilingOfMonth } from './bench-reconcile.ts';
 import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-payment.ts';
 
-/** DynamoDB usage of a path. */
+/** DynamoDB usage of one code path, for example of a payment or a job run. */
 export interface CountedPath {
   /** Write units, indexes included. */
   readonly writeUnits: number;
@@ -52,7 +52,7 @@ function keysOf({ input }: BatchGetCommand): number {
   return Object.values(input.RequestItems ?? {}).reduce((sum, { Keys = [] }) => sum + Keys.length, 0);
 }
 
-/** The production stores over an in-memory DynamoDB that counts all requests. */
+/** An in-memory DynamoDB that counts the write units, reads and stored bytes of the production stores. */
 class CountedWorld {
   readonly clock = new SimulatedClock();
   readonly #meter = new PartitionMeter(TABLE_SHAPES);
@@ -91,7 +91,8 @@ class CountedWorld {
 }
 
 /**
- * Counts the paths of docs/operate/costs.md, each with fresh stores.
+ * Counts the paths of docs/operate/costs.md. The event, commission and webhook of a payment use its stores; each other
+ * path has new stores.
  *
  * @param reconciled counts the comparisons of a month, which takes longer than all other paths
  */

@@ -8,7 +8,10 @@ import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** Returns one engine process on the DynamoDB API. It uses the real clock, the real store and an in-process sandbox. */
+/**
+ * Returns the tools of one engine process on the DynamoDB API. The process uses the real clock, the real store and an
+ * in-process sandbox.
+ */
 export function engineProcess(
   client: DynamoDBClient,
   tables: StoreTables,

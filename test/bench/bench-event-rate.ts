@@ -29,7 +29,7 @@ interface BatchSettings {
   readonly atOnce: number;
 }
 
-/** Number of calls to each AWS service. */
+/** Number of calls to each AWS service, for one event or for one batch. */
 interface EventCalls {
   readonly dynamodb: number;
   readonly bus: number;
@@ -99,7 +99,7 @@ export function cpuShare(memoryMb: number): number {
   return Math.min(1, memoryMb / MB_OF_A_PROCESSOR);
 }
 
-/** Latency of a call, in milliseconds. */
+/** Assumed latency of a call, in milliseconds. */
 const WAIT_MS = { dynamodb: 5, bus: 40 };
 
 /**

@@ -28,13 +28,13 @@ export interface EventUnits {
 
 const MAX_OF_ORDER = 6;
 const MAX_OF_DISPUTE = 9;
-/** Maximum write units of an event that begins or ends a review, because it also writes the list of reviews. */
+/** Maximum write units of an event that begins or ends a review. Such an event also writes the list of reviews. */
 const MAX_OF_REVIEW = 9;
 const OF_REVIEW: ReadonlySet<string> = new Set(['order.review_required', 'order.reopened']);
 
 /**
- * Projects the histories with the Views store over an in-memory DynamoDB, and counts the write units of the last event
- * of each.
+ * Projects histories of orders and disputes with the Views store over an in-memory DynamoDB, and counts the write units
+ * of the last event of each.
  */
 export async function eventUnits(): Promise<readonly EventUnits[]> {
   const histories = [...ORDERS.map(orderHistory), ...DISPUTES.map(disputeHistory)];

@@ -16,8 +16,8 @@ export function documentsOf(client: DynamoDBClient): DynamoDBDocumentClient {
 }
 
 /**
- * Pays as a typical first handler does: it checks for the key, charges, posts and saves. If two requests both check
- * before one of them saves, the payer is charged twice.
+ * Pays as a typical first implementation does: it checks for the key, charges, posts and saves. If two requests both
+ * check before one of them saves, the payer is charged twice.
  */
 export async function payNaively(
   client: DynamoDBClient,

@@ -20,7 +20,7 @@ import { TABLES } from '../world/tables.ts';
 /** 128 bits in base 32, the length of production ids. */
 const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
 
-/** Returns an order's payment request, with fields of production length. */
+/** Returns a typical payment request, with fields of production length. */
 export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
   const body = { amount: 12_500, currency: 'EUR', source: 'tok_ok', ...changes };
   return {
@@ -58,7 +58,7 @@ export function trivialProcessor(): SandboxInProcess {
 
 /**
  * Returns the tools for a payment, its views and its webhooks, on a DynamoDB client. The tenant's only endpoint
- * responds with 200.
+ * responds with 200. `deliver` sends the queued webhooks.
  */
 export async function typicalTools(client: DynamoDBDocumentClient, pacing: Pacing) {
   const tasks: WebhookTask[] = [];

@@ -10,7 +10,10 @@ afterEach(() => {
   for (const each of opened.splice(0)) each.close();
 });
 
-/** Returns a trap that reports when a call reaches the trap, and holds the call until the test resumes or drops it. */
+/**
+ * Returns a trap for the call with this number. The trap resolves `sprung` when the call reaches it, and holds the call
+ * until `release` resumes (true) or drops (false) it.
+ */
 function trapAt(call: number, side: Side) {
   const sprung = Promise.withResolvers<void>();
   const release = Promise.withResolvers<boolean>();
@@ -79,7 +82,10 @@ const message = (type: string, text: string): Buffer => {
 };
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
-/** Starts a server that responds to each statement in two parts. */
+/**
+ * Starts a simplified PostgreSQL server. It adds each statement to `statements`, and responds to it in two parts.
+ * @returns the port
+ */
 async function startServer(statements: string[]): Promise<number> {
   const server: Server = createServer((socket: Socket) => {
     opened.push({ close: () => socket.destroy() });

@@ -116,8 +116,8 @@ function loadsOf({ rate, partitionOf }: Shared): readonly number[] {
 }
 
 /**
- * Returns the number of pairs of payments that write to the same partition. @param loads number of payments in each
- * partition
+ * Returns the number of pairs of payments that write to the same partition.
+ * @param loads number of payments in each partition
  */
 function pairsOf(loads: readonly number[]): number {
   return loads.reduce((sum, load) => sum + (load * (load - 1)) / 2, 0);
@@ -196,7 +196,7 @@ sometimes.each<[string, RegExp, (found: string) => string]>([
   ['a partition for each day of deliveries', /(?<=^Registry WEBHOOK_DELIVERY#.*)\d+$/, () => '0'],
   ['500 partitions of references', /(?<=^Registry )REF#.*$/, (name) => `REFS#${shardOf(paymentIdFor(name), 500)}`],
   ['a partition for each minute of records', /(?<=^Idempotency )OP#.*$/, () => 'MINUTE#1'],
-])('if the stores wrote to %s, the limit would be exceeded', async (_fault, name, to) => {
+])('if the stores wrote to %s, too many units or payments would share a partition', async (_fault, name, to) => {
   const [first] = await metered();
   const places = [...(first?.units.keys() ?? [])];
   expect(places.some((place) => name.test(place))).toBe(true);

@@ -121,7 +121,7 @@ async function handleAll(site: SimulatedIntake, records: readonly SQSRecord[]): 
 const numbered = (count: number) => Array.from({ length: count }, (_, index) => `{"event_id":"${index}"}`);
 
 describe('a NATS message', () => {
-  test('reaches the queue with its subject, whatever its payload, and is then acknowledged', async () => {
+  test('reaches the queue with its subject, whatever its payload (a long one is truncated), and is then acknowledged', async () => {
     const { publish, startBridge, take, subject, stream, untilSettled } = await way();
     const long = new Uint8Array(1_000_000).fill(97);
     const odd = ['{"amount":1000,"name":"Zoë"}', '', new Uint8Array([0xff, 0xfe]), 'a\u0000b', long];
@@ -175,7 +175,8 @@ describe('a NATS message', () => {
     const site = new SimulatedIntake();
     const ids = Array.from({ length: 60 }, () => randomUUID());
     const sent = ids.map((id) => JSON.stringify(site.request({ event_id: id })));
-    // The bridge exits if the server is unavailable when the bridge starts. ECS replaces a task that exits by itself.
+    // The bridge exits if the server is unavailable when the bridge starts. ECS replaces a task that exits by itself,
+    // and so does this function.
     const keepBridge = async (): Promise<BridgeProcess> => {
       const started = await startBridge();
       void replaceWhenEnded(started);
@@ -295,7 +296,7 @@ describe('a server that requires a login and a client certificate', () => {
       { NATS_CREDENTIALS_FILE: credentials },
     ],
   ] as const)(
-    'sends messages over TLS to a client with the required %s, and refuses a client without login or TLS',
+    'sends messages over TLS to a bridge with the required %s, and refuses a bridge without login, certificate or TLS',
     async (kind, login, own) => {
       const tls = { caFile: CERTIFICATES.ca, certFile: CERTIFICATES.client, keyFile: CERTIFICATES.clientKey };
       const secured = new NatsServer(`${admitting[kind]}\n${TLS_OF_SERVER}`, { ...login, tls });
