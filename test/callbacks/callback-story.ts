@@ -14,10 +14,7 @@ import { World, type WorldOptions } from '../world/world.ts';
 /** A callback receiver: the production code, or a faulty receiver that the histories must detect. */
 export type CallbackReceiver = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
-/**
- * A `World` with one payment whose charge has succeeded. The processor redelivers the callback of the charge until the
- * callback is acknowledged.
- */
+/** A `World` with one asynchronous payment. It checks the invariants of the callbacks about its charge. */
 export class CallbackWorld extends World {
   readonly eventId: string;
   readonly #request: CreatePayment;
@@ -58,7 +55,7 @@ export class CallbackWorld extends World {
 export const engineReceiver: CallbackReceiver = (actor, event, world) => {
   const { effects, books } = world.toolsOf(actor);
   const [asked] = books;
-  invariant(asked !== undefined, 'the callback client has no processor books');
+  invariant(asked !== undefined, 'the world has no processor books');
   return world.deliver(event, { effects, books: asked });
 };
 
@@ -77,7 +74,10 @@ interface Race {
  */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(5, [{ event: 'same' }, { event: 'other' }] as const)];
 
-/** Returns a story: a delivery with faults, followed by redeliveries until one is acknowledged. */
+/**
+ * Returns a story: a delivery and a redelivery with faults and, if neither is acknowledged, a last delivery without
+ * faults.
+ */
 export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver): Story<Race> {
   return async (faults, { rivalAt, event: rival }) => {
     const world = make();

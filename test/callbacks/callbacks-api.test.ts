@@ -136,7 +136,7 @@ describe('a signed callback', () => {
     },
   );
 
-  test('is valid if its body is base64 and starts with a byte-order mark that is also signed', async () => {
+  test('is accepted if its body is base64 and starts with a byte-order mark that is also signed', async () => {
     const bytes = Buffer.from(`\ufeff${eventBody('evt_1', charge)}`);
     const event = { body: bytes.toString('base64'), isBase64Encoded: true };
     expect((await site.deliver(bytes, { event })).status).toBe(200);
@@ -208,7 +208,7 @@ describe('signing secrets', () => {
     expect((await site.deliver(eventBody('evt_3', charge), signedNew('evt_3'))).status).toBe(200);
   });
 
-  test('that cannot be read cause a 5xx response, so that the processor redelivers the callback', async () => {
+  test('that cannot be read cause a 503 response, so that the processor redelivers the callback', async () => {
     const secrets = {
       active: () => Promise.reject(new RetryableError('secrets_unavailable', 'no')),
       renewed: async () => undefined,

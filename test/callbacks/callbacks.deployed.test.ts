@@ -127,7 +127,7 @@ describe('a processor callback', () => {
     expect(replay.text).toBe(answer.text);
   });
 
-  test('results in 201 and one set of postings when it arrives before the response to the charge', async () => {
+  test('leads to one set of postings, and to 201 for the payment request, when it arrives before the response to the charge', async () => {
     const answer = await api.pay({ key: 'cb-first', body: { source: 'tok_callback_first' } });
     expect([answer.status, answer.json['status']]).toEqual([201, 'succeeded']);
     expect((await transitionsOf(answer.json['id'])).map(({ type }) => type)).toEqual([
@@ -148,7 +148,7 @@ describe('a processor callback', () => {
     expect(postingSets(transitions)).toHaveLength(1);
   });
 
-  test('with a success after a decline records the late success and queues its refund; the payment stays failed', async () => {
+  test('that reports a success after a decline records a late success and queues its refund; the payment stays failed', async () => {
     const answer = await api.pay({ key: 'cb-late', body: { source: 'tok_callback_late_success' } });
     expect(answer.status).toBe(402);
     const { id } = answer.json['payment'] as { id: string };
@@ -247,7 +247,7 @@ describe('unauthorized callbacks', () => {
     expect((await fetch(`${aws.apiUrl}/callbacks/unknown`, { method: 'POST', body: '{}' })).status).toBe(404);
   });
 
-  test('become valid as soon as their secret is added, and callbacks signed with the old secret stay valid', async () => {
+  test('are accepted soon after their secret is added; callbacks signed with the old secret are still accepted', async () => {
     const both = { ...(await readSecret()), next: 'the-next-secret-of-the-processor' };
     await secretsManager().send(
       new PutSecretValueCommand({ SecretId: await secretName(), SecretString: JSON.stringify(both) }),

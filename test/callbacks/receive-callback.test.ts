@@ -20,7 +20,9 @@ beforeEach(() => {
   harness = new World();
 });
 
-/** Returns the final states, totals and account sums of a payment, which do not depend on the order of events. */
+/**
+ * Returns the parts of a payment that must not depend on the order of events: final states, totals and account sums.
+ */
 function endOf({ state, transitions }: PaymentChain) {
   const { status, amountCapturedMinor, amountRefundedMinor } = state.payment;
   const sums: Record<string, number> = {};

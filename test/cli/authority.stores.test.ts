@@ -51,7 +51,7 @@ function run<T>(work: (opened: OpenedAuthority) => Promise<T>): Promise<T> {
   return withAuthorityOf({ aws: () => Promise.reject(new Error('unexpected use of AWS')) }, opened, { url }, work);
 }
 
-/** Writes a payment with personal data, and copies it. */
+/** Writes a payment with personal data to PostgreSQL, and copies it to the DynamoDB tables. */
 async function copiedPayment(): Promise<{ readonly first: Transition; readonly refund: Transition }> {
   made += 1;
   const first = firstWithNotes(paymentIdFor(`command-${made}`));
@@ -79,13 +79,16 @@ describe('payonce erase', () => {
 test.each([
   ['erase', (opened: OpenedAuthority) => erasing({ operator: 'ada' }, opened)],
   ['tables recover', (opened: OpenedAuthority) => recoverTables(new Session(new Command(), SURROUNDINGS), opened, 1)],
-])('payonce %s is refused if the other authority has the payments', async (_command, change) => {
-  await stores.activity.recordSettings({ sandbox: 'true' });
-  await expect(run<unknown>(change)).rejects.toMatchObject({
-    exitCode: ExitCode.refused,
-    message: 'The payments are in postgres: deploy with payonce:authority=postgres.',
-  });
-});
+])(
+  'payonce %s is refused if the recorded settings select DynamoDB, but PostgreSQL has the payments',
+  async (_command, change) => {
+    await stores.activity.recordSettings({ sandbox: 'true' });
+    await expect(run<unknown>(change)).rejects.toMatchObject({
+      exitCode: ExitCode.refused,
+      message: 'The payments are in postgres: deploy with payonce:authority=postgres.',
+    });
+  },
+);
 
 describe('payonce activity', () => {
   /** Writes one entry to each log, and then a later entry to the PostgreSQL log. */
@@ -125,7 +128,7 @@ describe('payonce activity', () => {
 });
 
 describe('the database of a command', () => {
-  test('is the one in the recorded settings, unless an option selects another', () => {
+  test('is the one in the recorded settings, unless an option or PAYONCE_DATABASE_URL selects another', () => {
     const ofSettings = { secret: 'arn', host: 'db.example', port: 6432 };
     expect(chosenOr(SECRET, {})).toEqual(ofSettings);
     const near = { ca: 'ca.pem', host: '10.0.0.1' };

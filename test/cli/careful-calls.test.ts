@@ -22,7 +22,10 @@ async function callsOf(...names: readonly string[]): Promise<readonly string[]> 
   });
 }
 
-/** Runs the test in one of four runs, because loading the compiler takes longer than the folder's other tests. */
+/**
+ * Runs the test in one of four slices of `npm test`, because loading the compiler takes longer than the folder's other
+ * tests.
+ */
 const turn = inTurn(test, { place: 1, of: 4, otherwise: test.skip });
 
 turn('the command line and the client never send their key and body to a redirect target', async () => {

@@ -33,7 +33,7 @@ describe('payonce cost', () => {
   });
 
   const ofCopies =
-    'contains the cost of copies from PostgreSQL: their job, metrics and alarms, and only their writes to DynamoDB';
+    'with authority=postgres, bills the job, metrics and alarms of the copies, and fewer writes and bytes in DynamoDB';
   turn(1)(ofCopies, async () => {
     const context = ['payonce:authority=postgres', `payonce:postgresSecretArn=${SECRET}`];
     const linesOf = async (...arguments_: readonly string[]) => {

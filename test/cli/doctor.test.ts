@@ -113,7 +113,7 @@ test.each<[string, Account, readonly (readonly [string, string])[]]>([
       ['no_subscription', 'arn:aws:sns:t'],
     ],
   ],
-])('the doctor examines %s', (_name, account, findings) => {
+])('the doctor reports exactly the problems of %s', (_name, account, findings) => {
   expect(examineAccount(account).map(({ check, about }) => [check, about])).toEqual(findings);
 });
 
@@ -135,7 +135,7 @@ test.each<[string, Account, Readonly<Record<string, string>>, readonly string[]]
   ],
   ['rates beyond the event quota', { ...FRESH, region: 'sa-east-1' }, { throttlingRate: '551' }, ['event_rate 551']],
   ['a raised quota', { ...FRESH, requestRate: 20_000 }, { throttlingRate: '9000' }, []],
-])('the doctor examines quotas: %s', (_name, account, settings, findings) => {
+])('the doctor reports exactly the settings that exceed a quota: %s', (_name, account, settings, findings) => {
   expect(examineQuotas(account, settings).map(({ check, about }) => `${check} ${about}`)).toEqual(findings);
 });
 

@@ -20,8 +20,8 @@ function codeOf(document: string): string {
 }
 
 /**
- * Returns commands such as `npm start`, `npm run check`, `npx payonce keys list` and `npx cdk deploy`, without further
- * arguments.
+ * Returns the commands in a document, such as `npm start`, `npm run check`, `npx payonce keys list` and `npx cdk
+ * deploy`, without further arguments.
  */
 function commandsIn(document: string): readonly string[] {
   const found = codeOf(document).matchAll(
@@ -111,7 +111,7 @@ const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
 };
 
-/** Returns the name of a package.json script and of all scripts that it starts. */
+/** Returns the names of a package.json script and of all scripts that it starts. */
 function startedBy(name: string): readonly string[] {
   const [file] = /test\/run\/all\.ts/.exec(scripts[name] ?? '') ?? [];
   const text = file === undefined ? (scripts[name] ?? '') : read(file);

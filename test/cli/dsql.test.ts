@@ -55,11 +55,11 @@ function resources(request: string): string {
 }
 
 describe('the cluster of a deployment', () => {
-  test('is the cluster of its data stack; the roles of its functions may connect to the cluster', async () => {
+  test('is found in its data stack, and returned with the roles of the functions that use it', async () => {
     expect(await deployedCluster(target)).toEqual({ endpoint: ENDPOINT, iamRoles: [role('Payments'), role('Reads')] });
   });
 
-  test('excludes the role of a function that uses another database', async () => {
+  test('is returned without the role of a function that uses another database', async () => {
     functions = { Payments: { secretId: 'arn', host: 'db.example' }, Webhooks: undefined };
     expect(await deployedCluster(target)).toEqual({ endpoint: ENDPOINT, iamRoles: [] });
   });

@@ -16,7 +16,7 @@ import { sliceOf } from '../support/slice.ts';
 
 const PAYONCE = resolve(import.meta.dirname, '..', '..', 'cli', 'payonce.mjs');
 
-/** An existing file. It replaces the file in the examples, which does not exist. */
+/** An existing file. It replaces `global-bundle.pem` in the examples, because no such file exists. */
 const EXISTING = PAYONCE;
 
 const directory = mkdtempSync(join(tmpdir(), 'payonce-cli-'));
@@ -288,7 +288,7 @@ describe('payonce', () => {
   60_000,
 );
 
-describe('an AWS error', () => {
+describe('errors of AWS and of the command line:', () => {
   let endpoint = '';
   let answer: { readonly status: number; readonly code: string; readonly message: string };
   const server = createServer((request, response) => {
@@ -329,7 +329,7 @@ describe('an AWS error', () => {
     expect(ended.sentence).toContain(sentence);
   });
 
-  test('an internal error is also reported in one sentence', () => {
+  test('an internal error is reported in one sentence', () => {
     expect(endingOf(new TypeError('x is not a function\n    at code'))).toEqual({
       exitCode: ExitCode.internal,
       sentence: 'Internal error: x is not a function (NODE_DEBUG=payonce shows the stack).',

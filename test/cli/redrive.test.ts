@@ -6,7 +6,7 @@ import { payonceProgram } from '../../cli/program.ts';
 import { StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/** Work queues, each with its dead-letter queue. The queues `second` and `lanes` share one. */
+/** Work queues, each with its dead-letter queue. The queues `second` and `lanes` share a dead-letter queue. */
 const WORK = new Map([
   ['first', 'first-dead'],
   ['second', 'second-dead'],

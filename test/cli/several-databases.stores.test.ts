@@ -1,4 +1,4 @@
-/** Commands in a deployment with two PostgreSQL databases. */
+/** Tests commands in a deployment with two PostgreSQL databases. */
 import { afterAll, beforeAll, beforeEach, expect, test } from '@jest/globals';
 import { listNewest } from '../../cli/activity.ts';
 import { type OpenedAuthority, withAuthorityOf } from '../../cli/authority.ts';

@@ -155,7 +155,7 @@ test('the manifest reveals an object that was removed together with its rows', a
   });
 });
 
-test('verification reports manifests that are not signed with the given key', async () => {
+test('verification with a public key accepts manifests signed with its private key, and reports unsigned manifests', async () => {
   const { privateKey, publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' });
   const file = join(directory, 'key.pem');
   writeFileSync(file, publicKey.export({ type: 'spki', format: 'pem' }));

@@ -11,7 +11,7 @@ test.each([
   ['postgres', 0],
   ['dsql', 0],
 ])(
-  'payonce verify does not expect rows in the archive that may still wait for their copy from PostgreSQL: %s',
+  'payonce verify does not require archived copies of rows that may not yet be copied from PostgreSQL: %s',
   async (authority, beforeMs) => {
     const clock = new SimulatedClock();
     const { database, activity, jobMarks } = new Stores(clock);

@@ -184,7 +184,7 @@ function barrier(callers: number): () => Promise<void> {
    */
   const STEPS = [0, 1, 2, 3, 4, 5];
 
-  test('has exactly the expected steps', async () => {
+  test('pays in exactly the expected steps', async () => {
     const page = await browser.open(url);
     expect(await create(page, 'order_1')).toMatchObject({ steps: STEPS.length });
   });

@@ -37,13 +37,16 @@ export class RealBrowser {
     this.#folder = folder;
   }
 
-  /** @param folder absolute path */
+  /**
+   * Returns a browser that is not started yet. Unpacks the program if no earlier run has unpacked it.
+   * @param folder absolute path of the folder for the profile
+   */
   static unpack(folder: string): RealBrowser {
     const files = unpacked();
     if (!existsSync(files)) {
       mkdirSync(dirname(files), { recursive: true });
       // The draft is on the same file system as `files`, so that it can be renamed. The system's temporary folder may
-      // be on another one.
+      // be on another file system.
       const draft = mkdtempSync(`${files}-`);
       // With AWS_EXECUTION_ENV, `@sparticuz/chromium` adds libraries that are missing on a minimal system.
       const env = { ...process.env, TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };

@@ -37,12 +37,12 @@ export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStor
   return { client, keys, sent };
 }
 
-/** Counts the charges of all payments that were not declined. */
+/** Returns the number of charges, of all payments, without declined charges. */
 export function chargesIn(api: Api): number {
   return api.processor.inside.all.filter(({ status }) => status !== 'declined').length;
 }
 
-/** Returns the result or the error of a call, in a comparable form. */
+/** Returns the result of a call, or the code and problem of its error. @throws the error if it has no code */
 export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;

@@ -14,7 +14,7 @@ interface Attempt {
   readonly headers?: Record<string, string>;
   readonly body: string;
 }
-/** Errors of `fetch` in Node, by the names of the contract. */
+/** Error codes of `fetch` in Node, keyed by their names in the contract. */
 const FAILURES = {
   lost: 'ECONNRESET',
   refused: 'ECONNREFUSED',

@@ -7,7 +7,7 @@ import { ensurePython } from '../../local/python-environment.ts';
 
 const PYTHON_CLIENT = join(PROJECT, 'clients', 'python');
 
-/** Runs Python with the client's sources and tests. @throws Error with its output if it fails */
+/** Runs Python with the client's sources and tests. @returns its output @throws Error with the output if it fails */
 export async function python(
   words: readonly string[],
   { input = '', path = [join(PYTHON_CLIENT, 'src'), join(PYTHON_CLIENT, 'tests')], program = '' } = {},
