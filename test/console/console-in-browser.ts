@@ -22,11 +22,11 @@ import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** The stage. All paths at API Gateway begin with it. */
+/** The stage of API Gateway. All paths begin with it. */
 const PREFIX = '/live';
 
 /**
- * The operators' routes in the API documents. The matrix of routes and roles has a row for each
+ * The operators' routes in the API documents. The matrix of routes and roles has a row for each of them
  * (test/http/access-matrix.test.ts).
  */
 const OF_OPERATORS = operations
@@ -148,7 +148,7 @@ export class ConsoleInBrowser {
     server.closeAllConnections();
   }
 
-  /** Clears writes and violations. Call it before each test. */
+  /** Clears the writes and violations, and resets the browser settings and the sign-in. Call it before each test. */
   begin(): void {
     this.written = [];
     this.violations = [];
@@ -258,7 +258,7 @@ export async function accessible(page: Page): Promise<void> {
   expect(found).toEqual([]);
 }
 
-/** Takes a screenshot for the documentation. Only `npm run docs:pictures` stores it. */
+/** Takes a screenshot for the documentation, but only in `npm run docs:pictures`. */
 export async function picture(page: Page, name: string, height = 480): Promise<void> {
   const { PAYONCE_PICTURES: directory } = process.env;
   if (directory === undefined) return;
@@ -292,7 +292,7 @@ async function loaded(page: Page): Promise<void> {
 
 const MAX_TABS = 60;
 
-/** Expects that each table of the page is as wide as its box, so that no column is outside of the window. */
+/** Expects that each table of the page fits into its box, so that no column is outside the window. */
 export async function tablesFit(page: Page): Promise<void> {
   const beyond = await page.evaluate<number[]>(
     `[...document.querySelectorAll('.scrolls')].map((box) => box.scrollWidth - box.clientWidth)`,

@@ -159,7 +159,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
   });
 
   whole(test, { slice: test.skip })(
-    'a correction above the limit takes effect once, after two persons in two browsers have approved it',
+    'a correction above the limit takes effect once, after a second person has approved it in another browser',
     async () => {
       const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'Owner');
       const approver = await administration.createOperatorKey({ operator: 'Ben Example', role: 'approver' });

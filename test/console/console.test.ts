@@ -341,7 +341,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('is signed out by the sign-out action, and after eight hours', async () => {
+  test('stays signed in for eight hours, and is then signed out', async () => {
     const api = new Api();
     shown.api = api;
     const page = await shown.signedIn();
@@ -427,7 +427,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(tops[0]).toBeCloseTo(tops.at(-1) ?? 0, -1);
   });
 
-  test('gets accessible screens that fit the window, even in dark mode and on a phone', async () => {
+  test('gets accessible screens that fit the window in dark mode on a phone', async () => {
     const api = new Api();
     shown.api = api;
     await api.paid('k', { capture: 'manual' });

@@ -18,8 +18,8 @@ import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
 /**
- * Serves copies of deployed functions with changed environment variables, behind an address like API Gateway's. All
- * other paths get 404.
+ * Serves copies of deployed functions with changed environment variables, behind an address like API Gateway's. Paths
+ * without a copy get 404.
  */
 export class CopiedFunctions {
   readonly #client: LambdaClient;

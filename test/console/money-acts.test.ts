@@ -135,7 +135,7 @@ describeConsole('actions that move money, in a browser', (shown) => {
   const refused = (status: number, problem: object) => (route: Route) =>
     route.fulfill({ status, body: JSON.stringify({ detail: 'It was refused.', ...problem }) });
 
-  /** Opens a payment, and enters a refund of 5.00 EUR. The first requests get these responses. */
+  /** Opens a payment, and requests a refund of 5.00 EUR. The first refund requests get these responses. */
   async function enterRefund(id: string, responses: ((route: Route) => Promise<void>)[]) {
     const page = await shown.signedIn();
     await page.goto(`${shown.url}/#/payments/${id}`);
@@ -367,7 +367,7 @@ describeConsole('the attention list in a browser', (shown) => {
     return id;
   }
 
-  test('shows all tenants, with counts; each entry leads to the action that resolves it', async () => {
+  test('shows the number of entries of each kind; each entry links to the action that resolves it', async () => {
     const world = new Api();
     const messages = new MemoryMessages(world.clock);
     const api = world.with({ messages });

@@ -138,7 +138,7 @@ test.each(
   Object.entries(STATES).flatMap(([name, make]) =>
     (['refund', 'capture', 'cancel'] as const).map((kind) => [kind, name, make] as const),
   ),
-)('proposes a %s exactly if the API accepts it: %s', async (kind, _name, make) => {
+)('the console proposes a %s exactly if the API accepts it: %s', async (kind, _name, make) => {
   const api = new Api();
   const id = await make(api);
   const { amount, because } = await proposal(api, id, kind);

@@ -62,7 +62,7 @@ describe('the demonstration on the deployed stack', () => {
     expect(exitCode(findings)).toBe(0);
   });
 
-  test('shows that the naive side is correct without a failure, and duplicates effects when an event is redelivered', () => {
+  test('shows that the naive side is correct without a failure, repeats the effect of an event that is published again, and charges twice after a lost acknowledgement', () => {
     expect(found('three')?.naive).toEqual(ONCE);
     expect(found('published-again')?.naive).toEqual({ ...ONCE, effects: 2 });
     expect(found('lost-acknowledgement')?.naive.atProcessor).toBe(2);

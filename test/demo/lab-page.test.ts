@@ -68,7 +68,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     return page;
   }
 
-  /** Runs the test in one of three runs, because each test starts a browser. */
+  /** Runs the test in one of three slices of `npm test`, because each test starts a browser. */
   const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
 
   const byKeyboard =

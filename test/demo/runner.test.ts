@@ -9,7 +9,9 @@ import type { Charge } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 const TWICE: Counts = { atProcessor: 2, postings: 2, events: 2, effects: 2 };
 
-/** A side that has charged, posted, published and applied each payment as often as the payment occurs in `paid`. */
+/**
+ * Returns a side that has charged, posted, published and applied each payment as often as the payment occurs in `paid`.
+ */
 function sideOf(paid: readonly string[]): Side {
   const times = (payment: string): readonly string[] => paid.filter((each) => each === payment);
   const kind = 'payment.completed';
@@ -64,7 +66,7 @@ describe('a failure', () => {
     expect(attempts).toBe(1);
   });
 
-  test('if the scenario requests its payment by an event, has the counts of the payment that this event requested', async () => {
+  test('affects the payment that an event requested, if the scenario requests its payment by this event', async () => {
     let eventId = '';
     const scenario = scenarioOf('event', async (_, key) => void (eventId = key), { isByEvent: true });
     expect((await causeFailure(sideOf([]), scenario, 'event')).subject.payment).toBe(`event ${eventId}`);

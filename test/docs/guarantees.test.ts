@@ -7,8 +7,8 @@ const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8')
 const testFiles = new Set(globSync('test/**/*.ts', { cwd: PROJECT }));
 
 /**
- * Returns the rows of those tables on a page in which the last column has the given name. For each row, `name` is its
- * first cell, and `files` contains the paths in its last cell.
+ * Returns the table rows of a page, but only of the tables whose last column has the given name. For each row, `name`
+ * is its first cell, and `files` contains the paths in its last cell.
  */
 function rowsOf(page: string, column: string) {
   const tables = [

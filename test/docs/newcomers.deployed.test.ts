@@ -101,7 +101,7 @@ test('the lines in docs/start/first-payment.md set up a shop that receives a pay
   );
   const [settings = '', shop = '', listen = '', buy = '', other = '', look = '', ...more] = lines;
   expect(more).toEqual([]);
-  // The next line waits for the shop.
+  // The line `buy` is repeated by curl until the shop has started.
   for (const line of [settings, shop, listen]) await shell.run(line);
   // On a busy machine, a service that the order calls can respond too late. The resolver then completes the order.
   await until(async () => {
