@@ -77,7 +77,7 @@ function harness(behave: Behavior = async () => 'done', park: Parking['park'] = 
   return { parked, again, acknowledged, taken, batches, faults, receive, receiveAgain, take };
 }
 
-describe('a batch of events', () => {
+describe('a batch of messages', () => {
   test('has a separate result for each message, so that only failed and busy messages are redelivered', async () => {
     const kinds = ['done', 'busy', 'done_before', 'throw', 'done'];
     const { receive, again, faults, batches } = harness(async () => {
@@ -131,7 +131,7 @@ describe('a batch of events', () => {
     ['is processing the message', async () => 'busy' as const],
     ['cannot reach a service', () => Promise.reject(new RetryableError('store_unavailable', 'not now'))],
     ['gets no response from a service', () => Promise.reject(new AmbiguousError('mail_unanswered', 'no response'))],
-  ])('never parks a message because its consumer %s', async (_why, behave) => {
+  ])('does not park a message while its consumer %s, even at the 100th delivery', async (_why, behave) => {
     const { receiveAgain, parked } = harness(behave);
     expect(await receiveAgain(100, envelope(EVENT))).toEqual(['m0']);
     expect(parked).toEqual([]);

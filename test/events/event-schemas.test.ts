@@ -64,7 +64,7 @@ test('every event of a payment can be parsed, for any sequence of facts', () => 
   );
 });
 
-describe('a newer event of the same version', () => {
+describe('the detail of an event on the bus', () => {
   const NAME = 'payment.completed.v1';
   const event = JSON.parse(JSON.stringify(eventOf(systemDigest, paid, detailsOf(first)))) as Record<string, object>;
 
@@ -74,7 +74,7 @@ describe('a newer event of the same version', () => {
   });
 
   test.each([null, 'text', 7, [], {}, { ...event, event: { ...event['event'], version: 2 } }])(
-    'is reported as malformed, without an error, if it is %j',
+    'is reported as malformed, without throwing, if it is %j',
     (detail) => {
       expect(readEvent(NAME, detail)).toMatchObject({ kind: 'malformed' });
     },

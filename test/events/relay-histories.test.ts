@@ -10,8 +10,8 @@ import { chains, type Relay, RelayHarness } from './relay-harness.ts';
 const POISON = { position: '999', whole: '{"poison":true}', content: { kind: 'unreadable', detail: 'type' } } as const;
 
 /**
- * Runs relay processes with injected faults on a Stream, and then reads the Stream to its end. The middle of the Stream
- * has a poison record.
+ * Runs relay processes with injected faults until they have read the whole Stream. The middle of the Stream has a
+ * poison record.
  */
 async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise<HistoryRun> {
   const harness = new RelayHarness(chains(2), how);

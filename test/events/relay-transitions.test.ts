@@ -300,7 +300,7 @@ describe('the relay', () => {
     });
   });
 
-  test('stops reading at a record that cannot be read now, and neither publishes nor parks the records after it', async () => {
+  test('reads no further group of ten records after a failed read, and neither publishes nor parks the records after the failed one', async () => {
     const harness = new RelayHarness(chains(30));
     const [first, unread, later] = harness.ledger.slice(30) as [Transition, Transition, Transition];
     const poison: StreamRecord = { position: 'x', whole: '{}', content: { kind: 'unreadable', detail: 'type' } };
@@ -340,7 +340,7 @@ describe('the relay', () => {
   test.each([
     [3, [1, 1, 1, 1, 1]],
     [5, [2, 2, 1]],
-  ])('fills each call up to the size limit of the bus, if each description has 1/%i of it', async (parts, calls) => {
+  ])('fills each call up to the size limit of the bus: each description is 1/%i of the limit', async (parts, calls) => {
     const [first, ...outcomes] = chains(1) as [Transition, ...Transition[]];
     const large = { ...first, first: { ...first.first, description: 'x'.repeat(MAX_BYTES / parts) } } as Transition;
     const harness = new RelayHarness([large, ...outcomes]);

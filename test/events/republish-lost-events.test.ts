@@ -210,7 +210,7 @@ describe('the job that republishes lost events', () => {
     expect(await harness.mark()).toBe(harness.clock.nowMs() - 15 * MINUTE_MS);
   });
 
-  test('reads only the first page of an outage and the queue length while it waits for the projector', async () => {
+  test('reads the Views only for the first page of an outage while it waits for the projector', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
     for (let payment = 0; payment < 150; payment += 1) harness.complete();

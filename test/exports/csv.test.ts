@@ -70,7 +70,7 @@ test.each<[string, readonly Cell[], string]>([
   ['a formula after whitespace', [' =1', '\t=1', '\ufeff=1'], `" '=1","'\t'=1","\ufeff'=1"\r\n`],
   ['a formula after a different separator', ['a;=1'], '"a;\'=1"\r\n'],
   ['amounts', [-5, 10, { decimal: '-0.05' }], '-5,10,-0.05\r\n'],
-])('the CSV writer handles %s', (_name, cells, line) => {
+])('the CSV writer quotes and escapes cells only where necessary: %s', (_name, cells, line) => {
   expect(csvLine(cells)).toBe(line);
 });
 

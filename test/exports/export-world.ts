@@ -59,7 +59,9 @@ export function fileOfNumbers(count: number): string {
   return [csvLine(['number', 'text']), ...lines].join('');
 }
 
-/** A simulated export system with tables and files in memory. Starting a writer only records it in `woken`. */
+/**
+ * A simulated export system with tables and files in memory. A request to start a writer is only recorded in `woken`.
+ */
 export class ExportWorld {
   readonly clock = new SimulatedClock();
   readonly files = new MemoryExportFiles(PART);

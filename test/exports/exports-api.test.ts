@@ -192,7 +192,7 @@ describe('an export request', () => {
     expect([refused.status, refused.body['param']]).toEqual([400, param]);
   });
 
-  test('if its writer could not be started, starts the writer when the export is read ten seconds later', async () => {
+  test('whose writer could not be started gets a writer when the export is read ten seconds later', async () => {
     let isAway = true;
     const woken: string[] = [];
     const api = new Api({

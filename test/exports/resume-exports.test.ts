@@ -12,7 +12,7 @@ const MINUTE_MS = 60_000;
 /** Number of Lambda's attempts for an asynchronous invocation. */
 const TRIES = 3;
 
-/** Runs the job once at the current time. */
+/** Runs the job that resumes exports, once, at the current time. */
 async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   const { clock } = world;
   const { exports, startWriter } = world.tools;

@@ -43,7 +43,7 @@ beforeEach(() => {
   last = undefined;
 });
 
-/** Sends each payment request to a new process. */
+/** Sends a payment request to a new process. Stores the first and the last response of the scenario. */
 async function pay(body: Readonly<Record<string, unknown>> = {}, payKey = key): Promise<Reply> {
   last = await site.serve(dynamoDbClient()).pay(payKey, body);
   if (first === undefined) sendsOfFirst = site.sends;

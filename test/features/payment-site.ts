@@ -21,7 +21,7 @@ export class PaymentSite extends World {
     this.#tables = tables;
   }
 
-  /** Starts an API process that keeps its state only in DynamoDB. */
+  /** Starts an API process that stores its payments only in DynamoDB. */
   serve(client: DynamoDBClient, changes: Partial<ApiWorldTools> = {}): Api {
     const store = new Stores(this.clock, { client: documentClient(client) }, this.#tables);
     return new Api({ store, limits: this.#limits, replays: this.tools.replays, ...changes }, this);

@@ -47,8 +47,8 @@ interface Harness {
 }
 
 /**
- * Delivers all events twice, with faults and an optional rival. Then redelivers them without faults until each is
- * acknowledged, and finally delivers all of them once more.
+ * Delivers all events twice, with faults and an optional rival. Then redelivers the unacknowledged events up to three
+ * times without faults, and finally delivers all events once more.
  */
 async function runHistory(
   harness: Harness,

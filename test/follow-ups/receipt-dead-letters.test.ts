@@ -48,8 +48,8 @@ async function delayedReceipt(): Promise<void> {
 }
 
 /**
- * Delivers the delayed message after the mail service has recovered. @param chain the chain that the Ledger contains at
- * that time
+ * Delivers the delayed message after the mail service has recovered.
+ * @param chain the chain that the Ledger contains at that time
  */
 async function delayedCall(chain: readonly Transition[]): Promise<readonly string[]> {
   const store = ledgerOf(chain) as PaymentStore;

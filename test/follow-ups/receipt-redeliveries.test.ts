@@ -28,8 +28,8 @@ const unsent = (payment: string, why: string): never => {
 
 /**
  * Delivers the event with a fault in the first call, and redelivers it until it is acknowledged or the queue gives up.
- * Returns the number of sent e-mails. The mailer is not idempotent, and the look-up finds a sent e-mail only after the
- * default maximum lag.
+ * Returns whether it was acknowledged, and the number of sent e-mails. The mailer is not idempotent, and the look-up
+ * finds a sent e-mail only after the default maximum lag.
  */
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();
