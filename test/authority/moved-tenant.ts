@@ -67,7 +67,10 @@ export class MovedTenant {
     return request;
   }
 
-  /** @param isApproved whether the correction must wait for a second person */
+  /**
+   * Reverses the postings of the second transition of a payment.
+   * @param isApproved true if a second person must approve the correction
+   */
   correct({ tools }: Process, payment: CreatePayment, key = 'corrected', isApproved = false) {
     const reversal = { kind: 'reverse', sequence: 2 } as const;
     const { clock } = this.deployment.world;

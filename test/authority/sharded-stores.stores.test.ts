@@ -258,7 +258,7 @@ describe('the tenants of a deployment', () => {
       if (shard === 'c') await expect(delivered).rejects.toBeInstanceOf(RetryableError);
       else expect(await delivered).toMatchObject({ kind: 'recorded' });
     });
-    // A partial summary would look complete to an operator.
+    // The summary fails, because a partial summary would look complete to an operator.
     await expect(queues.summary('claims')).rejects.toBeInstanceOf(RetryableError);
   });
 

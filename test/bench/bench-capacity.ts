@@ -12,8 +12,8 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 import { typicalPayment, typicalTools } from './bench-typical-payment.ts';
 
 /**
- * Meters the writes, and the reads by key, of payments with a reference and one webhook endpoint: payment, projection,
- * fan-out and delivery.
+ * Makes payments with a reference, projects their events, and delivers their webhooks to one endpoint. Returns a meter
+ * of all writes, and of the reads by key.
  */
 export async function paidCapacity(payments: number, more: Partial<CreatePayment> = {}): Promise<PartitionMeter> {
   const clock = new SimulatedClock();

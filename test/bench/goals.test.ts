@@ -87,7 +87,7 @@ test('bench/results.json has each measured metric, with its goal and unit', () =
   );
 });
 
-test('each row of the goals in docs/proof/benchmarks.md is a row of bench/results.json, and each missed goal has a cause', () => {
+test('the table of goals in docs/proof/benchmarks.md shows bench/results.json, and the page gives a cause for each missed goal', () => {
   const [, goals = ''] = PAGE.split(/^## /m);
   expect(goals).toContain(`\n\n${resultsTable(RESULTS)}\n\n`);
   const explained = [...goals.matchAll(/^- \*\*(.+)\*\*: /gm)].map(([, metric]) => metric);

@@ -192,7 +192,10 @@ export class BridgeProcess {
     return { status: answer.status, body: (await answer.json()) as Health };
   }
 
-  /** @returns the exit code, or the signal that ended the process; null if a signal had already ended it */
+  /**
+   * Sends a signal, and waits until the process has ended. Sends nothing if the process had already ended.
+   * @returns the exit code, or the signal that ended the process; null if a signal had already ended it
+   */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return this.#child.exitCode;
     this.#child.kill(signal);
@@ -232,7 +235,10 @@ export function sqsClient(): SQSClient {
   return new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 }
 
-/** @param hiddenForSeconds the visibility timeout */
+/**
+ * Creates a queue, and returns its URL.
+ * @param hiddenForSeconds the visibility timeout
+ */
 export async function makeQueue(sqs: SQSClient, hiddenForSeconds = 30): Promise<string> {
   const attributes = { VisibilityTimeout: String(hiddenForSeconds) };
   const { QueueUrl = '' } = await sqs.send(
@@ -241,7 +247,10 @@ export async function makeQueue(sqs: SQSClient, hiddenForSeconds = 30): Promise<
   return QueueUrl;
 }
 
-/** Receives and deletes messages until `isEnough` returns true for the list of all messages received so far. */
+/**
+ * Receives and deletes messages until `isEnough` returns true for the list of all messages received so far. Returns
+ * these messages.
+ */
 export async function takeUntil(
   sqs: SQSClient,
   QueueUrl: string,

@@ -1,7 +1,7 @@
 import { expect, jest, test } from '@jest/globals';
 import { Direction } from '../../bridge/health.ts';
 
-test('a failed call does not make the bridge unhealthy if a later call has succeeded', () => {
+test('a failed call does not make the bridge unhealthy if a call that began later has already succeeded', () => {
   const output = jest.spyOn(process.stdout, 'write').mockReturnValue(true);
   const direction = new Direction('events');
   const begunAtMs = Date.now() - 5_000;

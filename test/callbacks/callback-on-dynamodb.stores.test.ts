@@ -50,7 +50,7 @@ describe('a callback, its redelivery and a concurrent delivery on the DynamoDB A
     expect(found.histories).toBeGreaterThan(whole(300, { slice: 3 }));
   });
 
-  test('expose a handler that reads and then writes without a condition', async () => {
+  test('lead to two sets of postings in a handler that reads and then writes without a condition', async () => {
     const { findings } = await surveyFaults(callbackStory(worlds('port'), naiveReceiver), {
       faults: 0,
       races: RACES,

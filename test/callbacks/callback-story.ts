@@ -55,7 +55,7 @@ export class CallbackWorld extends World {
 export const engineReceiver: CallbackReceiver = (actor, event, world) => {
   const { effects, books } = world.toolsOf(actor);
   const [asked] = books;
-  invariant(asked !== undefined, 'the world has no processor books');
+  invariant(asked !== undefined, 'the simulated system has no processor books');
   return world.deliver(event, { effects, books: asked });
 };
 

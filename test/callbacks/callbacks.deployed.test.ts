@@ -166,7 +166,7 @@ describe('a processor callback', () => {
     else expect(types).toContainEqual(expect.stringMatching(/^refund\.(?:pending|completed)$/));
   });
 
-  test('posts a dispute when it is opened and when it is won', async () => {
+  test('leads to postings when a dispute is opened, and again when the dispute is won', async () => {
     const answer = await api.pay({ key: 'cb-dispute', body: { source: 'tok_dispute' } });
     await untilTypes(answer.json['id'], 'dispute.opened');
     const [charge = {}] = await api.charges(answer.json['id']);

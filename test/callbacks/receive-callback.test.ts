@@ -289,7 +289,7 @@ describe('a callback', () => {
     },
   );
 
-  test('is rejected while the processor cannot be read, and recorded on redelivery', async () => {
+  test('is rejected while the processor’s books cannot be read, and recorded on redelivery', async () => {
     const request = paymentRequest('unread', { source: 'tok_async' });
     await harness.pay(request);
     const charge = harness.chargeOf(request);

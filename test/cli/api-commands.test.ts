@@ -183,7 +183,7 @@ describe('payonce api', () => {
     });
   });
 
-  test('asks for --tenant if an operator calls a tenant route without it', async () => {
+  test('requires --tenant if an operator calls a tenant route', async () => {
     expect(await ending('api', 'GET', '/v1/payments')).toEqual({
       exitCode: ExitCode.refused,
       sentence: 'An operator calls /v1/payments for a tenant: add --tenant <id>.',
@@ -287,7 +287,7 @@ describe('payonce parked', () => {
   });
 });
 
-test('payonce parked dismiss-message without --entry says which messages of Jobs-Missed it dismisses', async () => {
+test('payonce parked dismiss-message without --entry dismisses the messages of Jobs-Missed about jobs of the deployment, and says so', async () => {
   const messages = new MemoryMessages(harness.clock);
   harness = harness.with({ messages });
   messages.arrive('Jobs-Missed', { id: 'own', part: 'resolve', job: 'resolve' });

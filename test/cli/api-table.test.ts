@@ -48,7 +48,7 @@ describe.each(commands)('payonce %s', (words, command) => {
   });
 
   if ('lines' in command)
-    test('prints each of the API’s example responses', () => {
+    test('prints each example response of the API without undefined values', () => {
       const [answer] = Object.entries(responses).flatMap(([status, response]) =>
         status.startsWith('2') ? Object.values(response.content) : [],
       );

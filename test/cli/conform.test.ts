@@ -270,14 +270,17 @@ describe('payonce conform', () => {
 test.each([
   ['accepts', MAX_CALLBACK_BYTES, 200],
   ['refuses', MAX_CALLBACK_BYTES + 1, 413],
-])('the receiver of conform %s a callback of %i bytes, as the service does', async (_does, bytes, expected) => {
-  const receiving = await listenForCallbacks(async () => 200, 0);
-  const { port } = receiving.address() as AddressInfo;
-  const { status } = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: Buffer.alloc(bytes) });
-  receiving.closeAllConnections();
-  await stopListening(receiving);
-  expect(status).toBe(expected);
-});
+])(
+  'the callback receiver of payonce conform %s a callback of %i bytes, as the service does',
+  async (_does, bytes, expected) => {
+    const receiving = await listenForCallbacks(async () => 200, 0);
+    const { port } = receiving.address() as AddressInfo;
+    const { status } = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: Buffer.alloc(bytes) });
+    receiving.closeAllConnections();
+    await stopListening(receiving);
+    expect(status).toBe(expected);
+  },
+);
 
 describe('the example of a third-party processor', () => {
   const SIGNING_KEY = `whsec_${Buffer.from('signing').toString('base64')}`;

@@ -87,7 +87,7 @@ test('the help of every command shows an example', async () => {
 
 describe('every command fails with one sentence and the documented exit code:', () => {
   const all = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }))
-    // These commands need no deployment.
+    // Excludes commands that need no deployment.
     .filter((words) => !['completion', 'conform', 'cost', 'db check', 'db migrate', 'simulate'].includes(words))
     .map((words) => `${words} ${EXAMPLES[words] ?? ''}`.trim());
 
@@ -100,7 +100,7 @@ describe('every command fails with one sentence and the documented exit code:', 
     });
   });
 
-  // `clock` concerns only the local stack.
+  // Excludes `clock`, because it works only on the local stack.
   const deployed = commands.filter((words) => !words.startsWith('clock '));
   test.each(deployed)('payonce %s without any setting', async (command) => {
     const { code, sentence, printed } = await payonce(command);

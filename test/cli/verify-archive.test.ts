@@ -15,8 +15,7 @@ import { type Fields, someLedger } from '../archive/verify-world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
 /**
- * Name of a bucket in a simulated account that has only the archive: reads of the bucket succeed, and every other call
- * is refused.
+ * Name of the bucket of the archive. The simulated account allows reads of this bucket, and refuses every other call.
  */
 
 const BUCKET = 'archive-of-shop';

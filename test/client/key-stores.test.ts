@@ -107,7 +107,7 @@ describe('a key store in files', () => {
     expect((await stat(join(path, String(names[0])))).mode & 0o777).toBe(0o600);
   });
 
-  test('syncs the names of its folders once, because a process may have crashed right after it created them', async () => {
+  test('syncs its parent folders once, because an earlier process may have crashed right after it created the folders', async () => {
     const path = newFolder();
     await mkdir(path, { recursive: true });
     const handle = await openFolder(path);

@@ -73,7 +73,7 @@ describe('the resources of the client', () => {
     expect(isProblem(error, 'out_of_stock') && error.problem.order?.status).toBe('canceled');
   });
 
-  test('create, update and delete a webhook endpoint and rotate its secret, once each', async () => {
+  test('create and delete a webhook endpoint once each, update it, and rotate its secret', async () => {
     const { client } = clientOn(new Api());
     const create = () =>
       client.webhookEndpoints.create({ url: 'https://shop.co.uk/hooks', events: ['*'] }, { operation: 'hooks' });

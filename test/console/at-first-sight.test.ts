@@ -68,7 +68,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('on a phone, tenant, mode and menu stay in the window', async () => {
+  test('on a phone, the tenant and the menu stay in the window, and the page header covers no heading', async () => {
     for (let count = 0; count < 9; count += 1) await api.paid(`k${count}`);
     const page = await opened('payments?tenant=ten_desk&mode=test');
     await page.setViewportSize(PHONE);

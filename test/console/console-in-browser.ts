@@ -109,7 +109,7 @@ interface Started extends Shared {
 
 let shared: Shared | undefined;
 
-/** Builds the console and unpacks the browser once for all files of this folder. */
+/** Builds the console and unpacks the browser once for all test files of this folder. */
 async function builtOnce(): Promise<Shared> {
   if (shared !== undefined) return shared;
   const built = await BuiltConsole.build();

@@ -421,7 +421,7 @@ describeConsole('an operator in a browser', (shown) => {
     const page = await shown.signedIn();
     await openPayment(page, id);
     await page.locator('.story li.is-act > span').first().waitFor();
-    // Measured at one moment, because the screen can still be loading.
+    // Measures all positions in one call, because the screen can still be loading.
     const spans = "[...document.querySelectorAll('.story li.is-act > span')]";
     const tops = await page.evaluate<number[]>(`${spans}.map((span) => span.getBoundingClientRect().y)`);
     expect(tops[0]).toBeCloseTo(tops.at(-1) ?? 0, -1);
@@ -445,7 +445,7 @@ describeConsole('an operator in a browser', (shown) => {
     expect(shown.violations).toEqual([]);
   });
 
-  test('keeps the menu of a phone open when the address changes, and closes it with a link', async () => {
+  test('can still use the menu on a phone after the address has changed, and closes the menu by following a link', async () => {
     shown.api = new Api();
     const page = await shown.signedIn();
     await page.setViewportSize({ width: 390, height: 800 });

@@ -56,7 +56,7 @@ test.each([
   if (minor !== undefined) expect(enteredAmount(amountToEnter(minor, currency, locale), currency, locale)).toBe(minor);
 });
 
-test('numbers are grouped', () => {
+test('a number is shown with the thousands separators of the locale', () => {
   expect([count(1_234_567, 'en-US'), count(1_234_567, 'de-DE')]).toEqual(['1,234,567', '1.234.567']);
 });
 

@@ -8,7 +8,7 @@ import { accessible, describeConsole, titled } from './console-in-browser.ts';
 const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
 describeConsole('the console during failures', (shown) => {
-  /** Sends this response to every request for this path. A gateway or a rate limit could also send it. */
+  /** Sends this response to every request for this path, in place of the API. A real gateway could also send it. */
   const answers = (page: Page, path: string, status: number, body: string) =>
     page.route(`**${path}`, (route) => route.fulfill({ status, body }));
 

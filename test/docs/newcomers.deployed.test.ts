@@ -90,7 +90,7 @@ class Shell {
   }
 }
 
-test('the lines in docs/start/first-payment.md set up a shop that receives a payment and its webhook once', async () => {
+test('the lines in docs/start/first-payment.md set up a shop that charges a purchase once, and shows another as canceled after its webhook', async () => {
   const free = createServer();
   const { port } = new URL(await listenOnLoopback(free));
   await stopListening(free);

@@ -156,8 +156,8 @@ describe('a redriven message', () => {
   });
 
   test('publishes the part of a long range that consumers still deduplicate, and parks the older part', async () => {
-    // The job parks such a range in a quiet deployment: the first refused event is 13 days old, and the last one is
-    // new.
+    // The job can park such a range in a quiet deployment. The range begins more than 14 days ago, and its last event
+    // is new.
     harness.clock.advance(-60 * MINUTE_MS + 2 * MINUTE_MS);
     const wide: ParkedWork = {
       kind: 'range',

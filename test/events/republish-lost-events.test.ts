@@ -511,7 +511,7 @@ describe('the job that republishes lost events', () => {
     harness.clock.advance(10 * MINUTE_MS);
     expect(await harness.run()).toMatchObject({ done: 1, failed: 2 });
     await harness.project();
-    // The next run retries the events.
+    // Nothing is parked yet, because the next run retries the events.
     expect(harness.parked).toEqual([]);
     harness.clock.advance(HOUR_MS);
     harness.isParkingAway = true;

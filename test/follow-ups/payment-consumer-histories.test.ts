@@ -100,7 +100,10 @@ function mailerOf(actor: Actor, mailer: Mailer): Mailer {
   return { send: (email, limit) => actor.call('mailer', PORT_ERRORS, () => mailer.send(email, limit)) };
 }
 
-/** @param key maps the consumer's idempotency key to the key that the mailer receives */
+/**
+ * Returns a harness of the receipt consumer.
+ * @param key maps the consumer's idempotency key to the key that the mailer receives
+ */
 function receiptHarness(key: (operationId: string) => string = (own) => own): Harness {
   const world = new ConsumerWorld();
   const mailer = new MemoryMailer();
