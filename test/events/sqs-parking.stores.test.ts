@@ -32,7 +32,7 @@ const counts = async (): Promise<Record<string, string> | undefined> => {
   return Attributes;
 };
 
-test('requeueing resends a message to its queue with a delay given only the ARN of the queue; acknowledging deletes the original', async () => {
+test('requeueing resends a message with a delay to its queue, given only the ARN of the queue; acknowledging deletes the original', async () => {
   await client.send(new SendMessageCommand({ QueueUrl, MessageBody: 'failed once' }));
   const { Messages: [message] = [] } = await client.send(
     new ReceiveMessageCommand({ QueueUrl, WaitTimeSeconds: 5, VisibilityTimeout: 600 }),
