@@ -40,7 +40,7 @@ import { type RetriedOrphans, retryOrphansJob } from '../resolving/use/retry-orp
 
 const NAME = 'payment-jobs';
 
-/** Runs the jobs that move money, page by page. */
+/** Runs, page by page, the jobs that may move money or write to the Ledger. */
 export const handler = await idempotently(
   { unit: 'a page of a run', record: 'the row of the run, saved while the run holds the lock of its job' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
@@ -100,8 +100,8 @@ async function paymentJobs(
     copies: postgres?.copies,
     digest,
     report: (error: unknown) => {
-      // Do not report an item that an open circuit breaker refused: a run can have a thousand of them, and the failures
-      // that opened the breaker were reported.
+      // Do not report a call that an open circuit breaker refused: a run can have a thousand such calls, and the
+      // failures that opened the breaker were already reported.
       if (!isCircuitOpen(error, 'processor')) telemetry.fault(NAME, error);
     },
     // Write the alarm's metric immediately, so that a later crash does not lose it.
@@ -117,7 +117,7 @@ async function paymentJobs(
         backlogTelemetry(instruments),
       ),
       orders: postgres?.orders(unreadable) ?? new DynamoDbOrders(client, tables, pacing, store, unreadable),
-      // Without external services, the deployment accepts no orders.
+      // Without settings for the external services of orders, the deployment accepts no orders.
       ...(partiesConfig === undefined ? {} : { parties: await configuredParties(partiesConfig, platform) }),
       onResolved: (queue, resolved) => reportResolved(telemetry, queue, resolved),
     }),

@@ -28,8 +28,9 @@ const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 const redriven = z.strictObject({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>;
 
 /**
- * Republishes the Ledger's outcomes of a time range. If the deadline is reached first, the caller continues from
- * `nextMs`. Also processes parked messages that an operator redrives.
+ * Republishes the Ledger's outcomes of a time range. If the deadline is reached before the end of the range, the
+ * response contains `nextMs`, from which the caller continues. Also processes a parked message that an operator
+ * redrives.
  */
 export const handler = idempotently(
   {
@@ -45,7 +46,7 @@ export function wire(platform: Platform & Queues & Bus, runner: OperationRunner)
   const config = readRelayConfig(platform.variables);
   const pacing = { clock, entropy };
   const telemetry = standardTelemetry('republish-range', platform.instruments);
-  // For parked records, raise the same alarms as the relay.
+  // Count the metrics of redriven records, and raise their alarms, under the name of the relay.
   const relayMetrics = relayTelemetry(RELAY, platform);
   const tools = {
     transitions: new LedgerChains(documents, config.tables, pacing),

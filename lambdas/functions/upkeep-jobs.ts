@@ -150,9 +150,9 @@ async function openStores(platform: Platform & Secrets, { tables }: PaymentsConf
 }
 
 /**
- * Returns the store of marks. A mark is the position up to which a job has processed everything. With PostgreSQL, the
- * Ledger is a copy, and a mark must not move past rows that are not copied yet. In this case, also returns functions
- * that read the time until which the copy is complete.
+ * Returns the store of marks. A mark is the position up to which a job has processed everything. If PostgreSQL is the
+ * authority, the Ledger is a copy, and a mark must not move past rows that are not copied yet. In this case, also
+ * returns functions that read the time until which the copy is complete.
  */
 function markedJobs(variables: Variables, marks: JobMarks) {
   if (readAuthority(variables) === 'dynamodb') return { marks };

@@ -13,11 +13,11 @@ import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { fanOut } from '../webhooks/use/fan-out-webhooks.ts';
 
 /**
- * Creates the deliveries of events. One transaction writes an event's record, its deliveries and their due-queue
- * entries.
+ * Creates a delivery for each endpoint that subscribes to an event. The row of a delivery is also its entry in the due
+ * queue. A row must not exist yet when it is written, so a redelivered event creates no second delivery.
  */
 export const handler = idempotently(
-  { unit: 'an event', record: 'the record of the event, written with the deliveries' },
+  { unit: 'an event', record: 'the rows of the deliveries, whose ids are derived from endpoint and event' },
   (runner) => wire({ ...systemPlatform(), ...queues }, runner),
 );
 

@@ -28,8 +28,10 @@ export interface Call<Tools, AnyCaller = Caller> {
   readonly pieces: Readonly<Record<string, string>>;
   readonly receivedAtMs: number;
   /**
-   * Reserves a place for a request that waits for an earlier request with the same idempotency key. @returns undefined
-   * when no place is free
+   * Reserves a place for a request that waits for an earlier request with the same idempotency key.
+   *
+   * @returns a function that releases the place; undefined when the request must not wait, for example because no place
+   * is free
    */
   readonly enterWait: Waiting['enter'];
   /** Fields of the log line. Set each field as soon as its value is known, so that a failed request also logs it. */
@@ -44,7 +46,7 @@ export function causedByRequest({
   return { ...caller.by, requestId: request.requestId };
 }
 
-/** Fields of the log line that are not part of the response. */
+/** Fields of the request's log line that its handling sets, and the function that raises its alarms. */
 export interface LogFields {
   route: string;
   tenantId?: TenantId;
@@ -70,7 +72,7 @@ export interface RouteBy<Tools, AnyCaller> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** The path as documented, for example `/v1/payments/{id}`. */
   readonly path: string;
-  /** The scope that a tenant's key needs. */
+  /** The scope that a tenant's key needs. Absent if the route does not accept keys of tenants. */
   readonly scope?: Scope;
   /**
    * Returns whether a read calls the processor, whose rate limit all tenants share.
@@ -80,14 +82,14 @@ export interface RouteBy<Tools, AnyCaller> {
   readonly handle: (call: Call<Tools, AnyCaller>) => Promise<Handled>;
 }
 
-/** A route for callers with an API key of this scope. */
+/** A route for tenants whose API key has its scope and, if it has a `role`, for operators who act for a tenant. */
 export interface Route<Tools> extends RouteBy<Tools, Caller> {
   readonly scope: Scope;
   /** Minimum operator role that may call this route for a tenant. @default not callable by operators */
   readonly role?: Role;
 }
 
-/** The possible results of authentication and authorization, in order of precedence. */
+/** The possible results of authentication and authorization. */
 type Admission<AnyCaller> =
   | { readonly kind: 'unauthorized'; readonly detail?: string }
   | { readonly kind: 'invalid_request' | 'not_found'; readonly detail: string }
@@ -98,7 +100,7 @@ type Admission<AnyCaller> =
  * Identifies the caller of a route and checks the caller's rights.
  *
  * @param authorization values of the `Authorization` header
- * @param request the request, for credentials that are valid only at one path or for one tenant
+ * @param request the request: some credentials are valid only at one path, and a header can name a tenant
  */
 export type Admit<AnyCaller, Entry> = (
   authorization: readonly string[],
@@ -130,7 +132,7 @@ export type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 export type RoutePath = Pick<RouteBy<never, never>, 'method' | 'path'>;
 
 /**
- * Creates an API with these routes for callers with an API key.
+ * Creates an API with these routes for tenants, and for operators who act for a tenant.
  *
  * @param paths all routes at the same paths, including routes that other functions serve; the `Allow` header lists
  * their methods in this order
@@ -145,8 +147,8 @@ export function authenticatedApi<Tools>(
 }
 
 /**
- * Authenticates a tenant by its API key, or an operator who acts for the tenant that the header names. Each API caches
- * known keys for a few seconds.
+ * Creates a check that authenticates a tenant by its API key, or an operator who acts for the tenant that the header
+ * `payonce-tenant` names. The check caches the keys of tenants for a few seconds.
  */
 function byApiKey({
   keys,
@@ -294,8 +296,10 @@ async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<
 
 /**
  * Counts the request against its tenant's limit, before anything is claimed or stored for the request. Operators have
- * no limit. If the limits cannot be read, the request is admitted, because the tables that it needs may still be
- * available.
+ * no limit. If the limits cannot be read, the request is admitted, because the tables that the request needs may still
+ * be available.
+ *
+ * @returns the refusal if the limit is reached; undefined if the request is admitted
  */
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
@@ -316,8 +320,9 @@ async function refuseOverLimit(
 }
 
 /**
- * Reserves a place for a waiting request. Requests from operators do not wait, and without configured limits, no
- * request waits. A place that is not released expires.
+ * Reserves a place for a waiting request. Returns undefined, so that the request does not wait, if no place is free, if
+ * the caller is an operator, if the API has no limits, or if the limits cannot be read. A place that is not released
+ * expires.
  */
 async function placeToWait(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },

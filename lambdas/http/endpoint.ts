@@ -59,7 +59,10 @@ export interface KeyedDocs extends BodyDocs {
   readonly located?: boolean;
   /** Whether the endpoint calls a processor and accepts `Prefer: wait`. @default false */
   readonly waits?: boolean;
-  /** Whether a stored response is deleted after its retention period. @default true */
+  /**
+   * Whether a request can be refused with `idempotency_key_expired`, because its stored response was deleted. @default
+   * true
+   */
   readonly expires?: boolean;
 }
 
@@ -69,9 +72,9 @@ export interface SignedDocs extends EndpointDocs {
 }
 
 /**
- * The declaration of one endpoint. The router validates requests against it, and the API documentation is generated
- * from it. The bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that
- * serves the documentation.
+ * The declaration of one endpoint. `handle` validates requests against it, and the API documentation is generated from
+ * it. The bundler removes `docs` from the functions that serve endpoints, and `handle` from the function that serves
+ * the documentation.
  */
 export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
   readonly kind: 'reading' | 'keyed' | 'setting' | 'signed';
@@ -86,7 +89,7 @@ export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
 /** An endpoint for callers with an API key. If it has a role, operators can also call it for a tenant. */
 export type TenantEndpoint<Tools> = Endpoint<Tools, Caller> & { readonly scope: Scope; readonly role?: Role };
 
-/** An endpoint of the deployment, for operators. */
+/** An endpoint for operators that concerns the whole deployment instead of one tenant. */
 export type OperatorEndpoint<Tools, AnyCaller = Operator> = Endpoint<Tools, AnyCaller> & { readonly role: Role };
 
 /** Callers that an endpoint admits: tenants' keys with a scope, operators with a role, or both. */
@@ -109,7 +112,7 @@ export type SettingCall<Tools, Body extends z.ZodType, AnyCaller = Caller> = Cal
   readonly body: z.output<Body>;
 };
 
-/** A request that its sender signed, with the bytes that the signature covers. */
+/** A callback whose signature has not been verified yet, with the bytes that the signature covers. */
 export type SignedCall<Tools, AnyCaller> = Pick<
   Call<Tools, AnyCaller>,
   'tools' | 'request' | 'caller' | 'logFields'
@@ -201,8 +204,8 @@ export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.
 }
 
 /**
- * Declares an endpoint for callbacks. Their senders sign the raw body, so `handle` verifies the signature before it
- * parses the body.
+ * Declares an endpoint for callbacks. The sender of a callback signs the raw body, so `handle` verifies the signature
+ * before it parses the body.
  */
 export function signed<Tools, AnyCaller>(declared: {
   readonly path: string;

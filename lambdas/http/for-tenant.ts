@@ -57,7 +57,7 @@ export interface OperatorsForTenants {
 }
 
 /**
- * Admits operators to a tenant route, with the rights of their role.
+ * Admits an operator to a tenant route if the operator's role includes the route's role and the tenant exists.
  *
  * @throws RetryableError when the operator or the tenant cannot be looked up at the moment
  */

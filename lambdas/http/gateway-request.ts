@@ -1,6 +1,9 @@
 import type { APIGatewayProxyResult } from 'aws-lambda';
 
-/** A request from a REST API, with its single-value and multi-value maps merged. */
+/**
+ * A request from a REST API of API Gateway. The single-value and multi-value maps of headers are merged, as are those
+ * of query parameters.
+ */
 export interface GatewayRequest {
   /** The gateway's request id, which is also in the gateway's access log. */
   readonly requestId: string;
@@ -59,7 +62,10 @@ export function gatewayRequest(event: GatewayEvent): GatewayRequest {
   };
 }
 
-/** Returns the path that the route matched. `path` can additionally contain the base path of a custom domain. */
+/**
+ * Returns the path without the base path of a custom domain, which `path` can contain. If the event lacks a path
+ * parameter of the route, returns `path`.
+ */
 function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
   const parameters = pathParameters ?? {};
   const names = [...resource.matchAll(PARAMETER)].map(([, name = '']) => name);

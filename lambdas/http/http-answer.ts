@@ -94,7 +94,10 @@ function withType(body: string, root: string): string {
   });
 }
 
-/** Converts `retry-after` to `Retry-After`, for readability in traces. Header names are case-insensitive. */
+/**
+ * Capitalizes each word of a header name, as in `Retry-After`, for readability in traces. Header names are
+ * case-insensitive.
+ */
 function inTitleCase(name: string): string {
   return name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }

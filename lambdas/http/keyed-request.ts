@@ -23,9 +23,9 @@ export interface KeyedRequest<Body> {
 }
 
 /**
- * Returns the key to store, within the scope of its caller. If an operator calls for a tenant, the stored key cannot
- * equal a key of the tenant or of another operator: it identifies the operator, and contains spaces, which a sent key
- * cannot contain.
+ * Returns the key to store, with the tenant and mode of its caller. If an operator calls for a tenant, the stored key
+ * cannot equal a key of the tenant or of another operator: it identifies the operator, and contains spaces, which a
+ * sent key cannot contain.
  */
 export function ownKey(
   { tenantId, mode, person }: Pick<Caller, 'tenantId' | 'mode' | 'person'>,
@@ -56,7 +56,7 @@ export function readKeyedRequest<Body>(
   return valid({ key: key.value, body, fingerprint });
 }
 
-/** Computes the fingerprint of a body as sent. @param leftOut fields to exclude */
+/** Computes the fingerprint of a body and a query as sent. @param leftOut fields of the body to exclude */
 export function fingerprintOfSent(
   digest: Digest,
   sent: JsonObject,

@@ -75,7 +75,10 @@ type Listed =
       readonly next?: string;
     };
 
-/** Returns the response with a page. A cursor of another caller is refused like an unknown cursor. */
+/**
+ * Returns the response with a page, or the refusal of an unknown cursor. A cursor of another caller is an unknown
+ * cursor.
+ */
 export function listResponse(outcome: Listed, what: string, request: GatewayRequest): Handled {
   if (outcome.kind === 'unknown_cursor') {
     const detail = `${outcome.param} must be the id of one of your ${what}.`;

@@ -5,7 +5,7 @@ import { type Admit, type ApiTools, apiFor, type Call, type Handler, type RouteB
 import { explainMissingOperator, ROLE_NEEDED } from './for-tenant.ts';
 import { type GatewayEvent, gatewayRequest } from './gateway-request.ts';
 
-/** A deployment route for operators whose role includes `role`. */
+/** A route that concerns the whole deployment, for operators whose role includes `role`. */
 export interface OperatorRoute<Tools, AnyCaller = Operator> extends RouteBy<Tools, AnyCaller> {
   readonly role: Role;
 }

@@ -29,7 +29,7 @@ export function preferredWaitSeconds(values: readonly string[]): number | undefi
 /** The wait preference of one request. */
 export interface PreferredWait extends Waiting {
   /**
-   * Adds `Preference-Applied` (RFC 7240, section 3) if the caller asked to wait and the request was allowed to wait.
+   * Adds `Preference-Applied` (RFC 7240, section 3) if the caller asked to wait, unless a needed wait was not allowed.
    */
   readonly applied: (answer: Answer) => Answer;
 }

@@ -41,7 +41,7 @@ interface Range {
   readonly created_to?: number | undefined;
 }
 
-/** Returns whether the time range is short enough for a filter without an index. */
+/** Returns whether the time range has both ends, and is short enough for a filter without an index. */
 export function hasShortRange({ created_from: from, created_to: to }: Range): boolean {
   return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
 }

@@ -46,8 +46,8 @@ const NUMBER = /-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?/y;
 const UNCLOSED_STRING = /"[ !#-[\]-\u{10FFFF}]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\u{10FFFF}]*)*/uy;
 
 /**
- * Returns the offset of the first character that no valid JSON can have at this position. Returns the length of the
- * text if the text only ends too early.
+ * Returns the offset of the first character that no valid JSON can have at this position. If only the end of the text
+ * is missing, returns the length of the text.
  *
  * @param text nested at most {@link MAX_DEPTH} deep
  */

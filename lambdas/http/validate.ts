@@ -42,8 +42,8 @@ const IDENTIFIERS =
   /^(?:authorization$|cookie$|cloudfront-|x-(?:amz|forwarded|datadog|b3)|baggage$)|trac|span|(?:request|correlation)-?id/;
 
 /**
- * Searches the path, the query and the headers of a request for sensitive content, and never quotes it in the problem.
- * The gateway limits the size of these parts.
+ * Searches the path, the query and the headers, except {@link IDENTIFIERS}, for sensitive content. The problem never
+ * quotes such content. The gateway limits the size of these parts, so the search takes a bounded time.
  */
 export function refuseSensitive({ path, query, headers }: GatewayRequest): Problem | undefined {
   const sent = [...headers].filter(([name]) => !IDENTIFIERS.test(name));
@@ -177,8 +177,8 @@ export const wholeNumber = (min: number, max: number, meaning: string) => {
 };
 
 /**
- * Returns metadata that replaces a part of the schema in the API documentation, for values that are parsed from text
- * and for rules that are written as code.
+ * Returns metadata that replaces the generated schema of a field in the API documentation, except its description and
+ * example. Use it for values that are parsed from text, and for rules that are written as code.
  */
 export const described = (schema: Readonly<Record<string, unknown>>) => ({
   override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {

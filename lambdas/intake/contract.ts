@@ -32,8 +32,8 @@ export const senderName = {
 };
 
 /**
- * Names of the function's own environment variables. They are not in the shared list of names, because every function
- * bundles that list.
+ * Names of the environment variables that only the function for payment requests reads. They are not in the shared list
+ * `Environment`, because every function bundles that list.
  */
 export const IntakeEnvironment = {
   /** {@link IntakeSettings} as JSON. */

@@ -1,4 +1,4 @@
-/** Response to a client, stored and replayed verbatim: status, relevant headers and body text. */
+/** Response to a client: status, relevant headers and body text. A stored response is replayed verbatim. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

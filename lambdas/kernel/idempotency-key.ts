@@ -30,19 +30,19 @@ export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotenc
   if (keys.size > 1) return { kind: 'invalid', reason: 'the header has more than one value' };
   const [key = ''] = keys;
   if (key === '') return { kind: 'missing' };
-  if (!RAW_KEY.test(key)) return { kind: 'invalid', reason: `${FORM}, and ${faultOf(key)}` };
+  if (!RAW_KEY.test(key)) return { kind: 'invalid', reason: `${FORM}; ${faultOf(key)}` };
   return { kind: 'key', key: key as IdempotencyKey };
 }
 
-const FORM = 'a key is 1 to 128 visible ASCII characters, ! to ~ without spaces';
+const FORM = 'a key is 1 to 128 visible ASCII characters (! to ~)';
 
 /** Describes why an idempotency key is invalid, without showing the key. */
 function faultOf(key: string): string {
   const characters = Array.from(key);
   const at = characters.findIndex((each) => !RAW_KEY.test(each));
-  if (at === -1) return `it has ${characters.length}`;
+  if (at === -1) return `this one has ${characters.length}`;
   const code = characters[at]?.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0');
-  return `its character ${at + 1} is U+${code}`;
+  return `character ${at + 1} of this one is U+${code}`;
 }
 
 function unquote(value: string): string | undefined {

@@ -14,8 +14,8 @@ const INVISIBLE = /[\p{C}\p{Z}]+/gu;
 const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**
- * Converts a merchant's text to one line of an e-mail to a payer. The line contains no line breaks and no text that a
- * mail program would show as a link. Each of `DOTS` counts as a dot.
+ * Converts a merchant's text to one line of an e-mail to a payer, and truncates a long text. The line contains no line
+ * breaks and no text that a mail program would show as a link. Each of `DOTS` counts as a dot.
  *
  * @returns undefined for a text that contains a link, or has no content
  */

@@ -136,7 +136,7 @@ function beginsWithCardNumber(group: string): boolean {
 }
 
 const LEADING_ZEROS = /^0+/;
-/** MMYY or MMYYYY from 2020 to 2049, and a check code of three or four digits. */
+/** MMYY or MMYYYY from 2020 to 2049, and optionally a check code of three or four digits. */
 const EXPIRY = /^(?:0[1-9]|1[0-2])(?:20)?[2-4]\d(?:\d{3,4})?$/;
 
 /** Returns whether consecutive groups together form a card number, as in `order 12 4242 4242 4242 4242`. */

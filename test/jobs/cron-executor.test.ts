@@ -157,7 +157,7 @@ describe('a schedule that fires', () => {
       'scheduledTime',
     ],
     ['no job', { scheduledTime: T12 }, 'firing_malformed', 'job left out'],
-    ['null instead of the fields', null, 'firing_malformed', 'the firing'],
+    ['null instead of the fields', null, 'firing_malformed', 'its input left out'],
     ['an unknown job', { job: 'x', scheduledTime: T12 }, 'job_unknown', 'an unknown job: "x"'],
   ])('fails with a clear error, and sends no request, for an input with %s', async (_what, event, code, said) => {
     await expect(executor()(event)).rejects.toMatchObject({

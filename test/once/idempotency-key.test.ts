@@ -45,16 +45,16 @@ describe('the Idempotency-Key header', () => {
   });
 
   test.each([
-    ['a b', 'its character 2 is U+0020'],
-    ['"a b"', 'its character 2 is U+0020'],
-    ['schlüssel', 'its character 5 is U+00FC'],
-    ['k-😀', 'its character 3 is U+1F600'],
-    ['a\u0000b', 'its character 2 is U+0000'],
-    [`${LONGEST}k`, 'it has 129'],
+    ['a b', 'character 2 of this one is U+0020'],
+    ['"a b"', 'character 2 of this one is U+0020'],
+    ['schlüssel', 'character 5 of this one is U+00FC'],
+    ['k-😀', 'character 3 of this one is U+1F600'],
+    ['a\u0000b', 'character 2 of this one is U+0000'],
+    [`${LONGEST}k`, 'this one has 129'],
   ])(
     'is refused with a reason that names the allowed characters, and the first forbidden character or the length: %j',
     (value, which) => {
-      const reason = `a key is 1 to 128 visible ASCII characters, ! to ~ without spaces, and ${which}`;
+      const reason = `a key is 1 to 128 visible ASCII characters (! to ~); ${which}`;
       expect(parseIdempotencyKey([value])).toEqual({ kind: 'invalid', reason });
     },
   );

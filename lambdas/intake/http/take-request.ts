@@ -166,7 +166,7 @@ function readRequest(
     receivedAtMs: clock.nowMs(),
     ...requestedPayment(body.value),
   } as const;
-  // Use the earlier time: a sender with a fast clock must not get more time in which the event may start a payment.
+  // Use the earlier of the two times: a sender with a fast clock must not get more time to start a payment.
   return { kind: 'request', request, sentAtMs: Math.min(sentAtMs, Date.parse(timestamp)) };
 }
 

@@ -5,7 +5,7 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { RequestAttribute } from '../contract.ts';
 import type { RequestMessage, RequestQueue } from '../use/request-queue.ts';
 
-/** Maximum length of the attribute `detail`, in characters. */
+/** Maximum length of an attribute's value, in characters. A longer value, such as a long `detail`, is truncated. */
 const LONGEST_DETAIL = 256;
 
 /**
@@ -45,8 +45,8 @@ export function configuredRequestQueue(
 }
 
 /**
- * Returns the attribute that counts failures. A parked message has no such attribute, so that the count starts at 0
- * again when the message is redriven.
+ * Returns the attribute with the number of failures; none for 0 failures. A parked message has no such attribute, so
+ * that the count starts at 0 again when the message is redriven.
  */
 function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, string>> {
   return failures === 0 ? {} : { [FAILURES_ATTRIBUTE]: String(failures) };
@@ -83,8 +83,8 @@ function utf8(payload: Uint8Array): string | undefined {
 }
 
 /**
- * Replaces all but printable ASCII, because SQS refuses most control characters. An empty value, which SQS also
- * refuses, becomes `-`.
+ * Replaces all but printable ASCII, because SQS refuses most control characters, and truncates a long value. An empty
+ * value, which SQS also refuses, becomes `-`.
  */
 function printable(value: string): string {
   return value.replaceAll(/[^\x20-\x7e]/g, '?').slice(0, LONGEST_DETAIL) || '-';

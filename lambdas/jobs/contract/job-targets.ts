@@ -1,6 +1,6 @@
 /*
- * Scheduled jobs of other services, which the setting `jobTargets` declares. The stacks and the function that calls
- * these services read the setting.
+ * Scheduled jobs that other services run. The setting `jobTargets` declares the jobs and the services. The stacks pass
+ * it to the functions that call the services, list the jobs, or check whether jobs are overdue.
  */
 
 /** A job that another of the team's services runs. */

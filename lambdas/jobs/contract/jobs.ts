@@ -176,9 +176,9 @@ export function jobsOf(authority: Authority): readonly (JobEntry & { readonly id
 }
 
 /**
- * The ids of the jobs of one worker. Each worker lists the code of its own jobs, because only that worker has the
- * stores that the code needs. The compiler refuses a worker whose list has a job too many or too few. The stacks and
- * the API read only the entries, because they must not import the stores.
+ * The ids of one worker's jobs in {@link JOBS}. Each worker lists the code of its own jobs, because only that worker
+ * has the stores that the code needs. The compiler refuses a worker whose list has a job too many or too few. The
+ * stacks and the API read only the entries, because they must not import the stores.
  */
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 

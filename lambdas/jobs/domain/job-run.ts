@@ -10,7 +10,7 @@ type RunStatus = (typeof RUN_STATUSES)[number];
 export interface JobRun {
   readonly jobId: string;
   readonly runId: RunId;
-  /** Unix milliseconds, whole seconds. */
+  /** Scheduled time of the run, in Unix milliseconds. Always a whole second. */
   readonly scheduledForMs: number;
   readonly status: RunStatus;
   readonly acceptedAtMs: number;
@@ -35,9 +35,9 @@ export interface JobRun {
   readonly done: number;
   readonly left: number;
   readonly failed: number;
-  /** The names of skipped items, which crashed their worker repeatedly. */
+  /** The names of skipped items, which crashed their worker repeatedly; at most the first 20. */
   readonly skipped: readonly string[];
-  /** The names of items that failed for other reasons. Absent when there are none. */
+  /** The names of items that failed for other reasons; at most the first 20. Absent when there are none. */
   readonly failedItems?: readonly string[];
   readonly reason?: string;
   /**
@@ -85,12 +85,12 @@ export const PAGE_ITEMS = 100;
 
 /**
  * Maximum number of attempts to process a page as a whole. A single crash may have nothing to do with the page. After
- * two crashes, the items of the page are processed one by one.
+ * two attempts without a result, the items of the page are processed one by one.
  */
 const WHOLE_PAGE_ATTEMPTS = 2;
 /**
- * Maximum number of attempts to process one item. An item that alone has crashed three workers would probably crash a
- * fourth one.
+ * Maximum number of attempts to process one item. An item that was processed alone and has crashed three workers would
+ * probably crash a fourth one.
  */
 const ONE_ITEM_ATTEMPTS = 3;
 /**

@@ -22,7 +22,7 @@ export interface JobRoute {
 }
 
 /**
- * Creates a check that admits operators by their role, and the executor with a credential for the run.
+ * Creates a check that admits operators by their role, and the executor by a credential for the requested path.
  *
  * @throws RetryableError when the registry or the secret is unavailable
  */

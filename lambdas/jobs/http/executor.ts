@@ -41,7 +41,7 @@ function readFiring(event: unknown): { readonly entry: JobEntry; readonly schedu
   const read = firing.safeParse(event);
   if (!read.success) {
     const [issue] = read.error.issues;
-    const field = issue?.path.join('.') || 'the firing';
+    const field = issue?.path.join('.') || 'its input';
     const given = shown((event as Partial<Record<string, unknown>> | null)?.[field]);
     throw new TerminalError(
       'firing_malformed',

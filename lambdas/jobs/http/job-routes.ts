@@ -41,7 +41,7 @@ export interface JobsApiTools extends AcceptRunTools, ApiTools {
   readonly clock: AcceptRunTools['clock'];
   readonly identify: IdentifyOperator;
   readonly verify: VerifyCredential;
-  /** The jobs of this deployment. */
+  /** Payonce's own jobs in this deployment. */
   readonly own: readonly JobEntry[];
   /** The jobs that other services run. */
   readonly listed: readonly ListedJob[];
@@ -215,7 +215,7 @@ const postRun = {
         'Accepts the run, which a worker then executes. There is one run for each scheduled time, regardless of callers and keys. A run that has ' +
         'not ended is enqueued again. The schedule itself uses a credential that is valid for one run only.',
       path: ofJob,
-      key: ['request', 'the run is for the same time', ' It is remembered for thirty days.'],
+      key: ['request', 'it starts no second run', ' The key is remembered for thirty days.'],
       located: true,
       expires: false,
       requests: {

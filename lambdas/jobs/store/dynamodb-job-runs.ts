@@ -83,7 +83,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     return run?.runId === runId ? run : undefined;
   }
 
-  /** Lists runs. One query returns a whole page: at most 100 runs of less than 5 KB each. */
+  /** Lists runs. One query returns a whole page: at most 101 runs of less than 10 KB each. */
   async listRuns(
     jobId: string,
     { limit, fromMs = 0, beforeMs = LAST_SECOND_MS }: RunsPage,

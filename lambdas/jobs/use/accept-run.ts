@@ -34,7 +34,7 @@ export interface AcceptRun {
   readonly requestedBy?: OperatorCause;
 }
 
-/** The possible results of accepting a run, in order of precedence. */
+/** The possible results of accepting a run. */
 export type AcceptRunOutcome =
   | { readonly kind: 'first'; readonly runId: RunId; readonly answer: Answer }
   /** The stored response, verbatim. */

@@ -57,8 +57,9 @@ export async function moveCarriedUntil(
 }
 
 /**
- * Returns the mark after a reading. A reading can be earlier than the previous one, because an operator can request
- * that old rows are copied again. Later times are then settled only by a reading that follows this copy.
+ * Returns the mark after a reading of the outboxes. A reading can return an earlier time than the previous one, because
+ * an operator can request that old rows are copied again. Times after the earlier time are then settled only by a
+ * reading that follows this copy.
  */
 function nextMark(text: string | undefined, times: readonly (number | undefined)[], atMs: number): Mark {
   const before = text === undefined ? undefined : (JSON.parse(text) as Mark);

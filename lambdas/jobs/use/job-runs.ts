@@ -16,7 +16,7 @@ export interface JobLock {
   readonly leaseExpiresAtMs: number;
 }
 
-/** The possible results of accepting a run, in order of precedence. */
+/** The possible results of writing an accepted run. */
 export type AcceptOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }

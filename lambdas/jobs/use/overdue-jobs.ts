@@ -16,8 +16,9 @@ type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
 type Watched = Timed & Pick<JobEntry, 'id'>;
 
 /**
- * Returns the maximum time between successful runs, in seconds. For a frequent job, this is a run's maximum duration
- * plus one period of five minutes. For any other job, it is one interval plus the maximum duration plus one hour.
+ * Returns the maximum time between successful runs, in seconds. For a frequent job, this is a run's maximum duration,
+ * rounded up to periods of five minutes, plus one period. For any other job, it is one interval plus the maximum
+ * duration, rounded up to hours, plus one hour.
  */
 export function maxSecondsBetweenSuccesses({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
   if (frequencyOf(every) === 'minutes') return (Math.ceil(maxDuration / FREQUENT_SECONDS) + 1) * FREQUENT_SECONDS;

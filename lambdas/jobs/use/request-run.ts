@@ -18,8 +18,8 @@ export interface RequestRunTools {
 }
 
 /**
- * Timeout of the request to the route, in milliseconds. Longer than the route takes after a cold start, and much
- * shorter than the executor's timeout.
+ * Timeout of the request to the route, in milliseconds. Longer than the route takes after a cold start, and half of the
+ * executor's timeout.
  */
 const ASK_TIMEOUT_MS = 10_000;
 

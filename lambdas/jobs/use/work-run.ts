@@ -184,8 +184,8 @@ async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run'
   try {
     return attempt === 'pass_over' ? await skipItem(work, run) : await workItems(work, run, attempt);
   } catch (error) {
-    // While attempts remain, throw, so that SQS redelivers the message. Then fail the run rather than skip an item: a
-    // worker that can report an error has not crashed, so no item is suspected.
+    // While attempts remain, throw, so that SQS redelivers the message. After the last attempt, fail the run rather
+    // than skip an item: a worker that can report an error has not crashed, so no item is suspected.
     if (nextAttempt(run) === 'whole_page' || nextAttempt(run) === 'one_item') throw error;
     observer.report(error, run);
     return withFailure(run, `page_unreadable: ${codeOf(error)}`, work.tools.clock.nowMs());
@@ -276,8 +276,8 @@ async function fenced(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
 }
 
 /**
- * Releases the lock of a run that had ended before this worker acquired the lock. Writing the run again releases the
- * lock if this worker still holds it.
+ * Releases the lock if this worker still holds it after the run has ended. Writing the ended run again releases the
+ * lock. If the run does not exist, does nothing.
  */
 async function releaseLock({ tools }: Work, run: JobRun | undefined, lock: JobLock): Promise<Worked> {
   if (run !== undefined) await save(tools, { ...run, version: run.version + 1 }, lock);

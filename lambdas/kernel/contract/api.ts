@@ -35,7 +35,7 @@ export function includesRole(given: Role, needed: Role): boolean {
 export const StackOutput = {
   apiUrl: 'ApiUrl',
   sandboxUrl: 'SandboxUrl',
-  /** The id of the secret that callers of the sandbox must send. */
+  /** ARN of the secret whose value callers of the sandbox must send. */
   sandboxSecret: 'SandboxSecretArn',
   idempotencyTable: 'IdempotencyTableName',
   ledgerTable: 'LedgerTableName',

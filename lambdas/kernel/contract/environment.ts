@@ -24,7 +24,10 @@ export const Environment = {
    * request takes effect immediately.
    */
   approvals: 'APPROVALS',
-  /** JSON, `RateLimit`: the limit on payments and reads for each tenant that has no limit of its own. */
+  /**
+   * JSON, `RateLimit`: the limit of each tenant without its own limit. It applies to payments and to reads; the limits
+   * on other requests are a tenth of it.
+   */
   tenantLimit: 'TENANT_LIMIT',
   /** JSON, `Retention`: the retention, in hours, of the scopes whose retention differs from RETENTION_HOURS. */
   retention: 'RETENTION',
@@ -48,7 +51,9 @@ export const Environment = {
   eventBus: 'EVENT_BUS',
   /** Time in seconds after which an event is republished if the projector has not processed it. */
   lostAfterSeconds: 'LOST_AFTER_SECONDS',
-  /** The queue in which a function parks unreadable records, complete and with the reason. */
+  /**
+   * The queue in which a function parks the messages or records that it cannot process, complete and with the reason.
+   */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
   archiveBucket: 'ARCHIVE_BUCKET',
   /** The ARN of the KMS key that signs manifests of the archive. */
@@ -118,10 +123,10 @@ export interface RoutingRule {
   readonly processor: string;
 }
 
-/** Node.js setting: number of threads for blocking work such as DNS look-ups. */
+/** Environment variable of Node.js: number of threads for blocking work such as DNS look-ups. */
 export const NODE_THREADS = 'UV_THREADPOOL_SIZE';
 
-/** Set when functions record spans (setting `tracing`). */
+/** Environment variable that is set when functions record spans (setting `tracing`). */
 export const TRACING = 'TRACING';
 
 /** A function refuses to start when this variable is set, because Powertools then disables idempotency. */

@@ -1,4 +1,4 @@
-/* Names on the event bus that functions and stacks share. */
+/* Names, metrics and time limits of events that functions and stacks share. */
 
 /**
  * The `source` of every Payonce event on the bus. The `detail-type` is the event's name, and the `detail` is a
@@ -10,7 +10,10 @@ export const EVENT_SOURCE = 'payonce';
 export const EventMetric = {
   /** Events published to the bus. */
   published: 'event_published',
-  /** Events that could not be published; Lambda redelivers them from the Stream. */
+  /**
+   * Attempts in which the relay could not publish a whole batch. The relay or Lambda retries the remaining records, or
+   * a job republishes their events.
+   */
   publishFailed: 'event_publish_failed',
   /** Events that took effect at a consumer. */
   consumed: 'event_consumed',

@@ -2,8 +2,9 @@ import { REPLAY_HORIZON_DAYS } from './events.ts';
 
 /*
  * Retention of the record of a completed operation, by scope. After the retention, the operation's idempotency key is
- * refused (`idempotency_key_expired`), or the chain refuses a second effect: nothing is executed again. Stacks check
- * the setting `retention`, and functions read it.
+ * refused (`idempotency_key_expired`), or the chain refuses a second effect: Payonce executes nothing again. Only the
+ * team's own services can execute an operation again, after its record was deleted. Stacks check the setting
+ * `retention`, and functions read it.
  */
 
 /** Retention by scope, in hours. `default` applies to a scope without an entry. */

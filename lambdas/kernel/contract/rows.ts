@@ -7,7 +7,7 @@
 /** Partitions of the Idempotency table. */
 export const IdempotencyRow = { record: 'OP#' } as const;
 
-/** Prefixes of the operation ids that have a record. */
+/** Prefixes of the ids of operations with a record in the Idempotency table. */
 export const OperationPrefix = {
   /** The charge of a payment. */
   charge: 'pay_',
@@ -86,7 +86,7 @@ export const RegistryRow = {
    * time.
    */
   approvals: 'APPROVALS',
-  /** The usage of a tenant's limits, and the tenant's own limits if there are any. */
+  /** The usage of a tenant's limits, the tenant's own limits if there are any, and its waiting requests. */
   limit: 'LIMIT#',
   /** Personal data of one payment or order. Deleting the row erases this data. */
   details: 'DETAILS#',
@@ -98,8 +98,8 @@ export const RegistryRow = {
   orphan: 'ORPHAN#',
   keptOrphan: 'ORPHAN_KEPT#',
   /**
-   * Number of e-mails from one tenant to one recipient on one day. The key contains a digest of the address instead of
-   * the address.
+   * Number of e-mails from one tenant in one mode to one recipient on one day. The key contains a digest of the address
+   * instead of the address.
    */
   emailCount: 'EMAIL_COUNT#',
   /** Claims of calls to vendors that do not deduplicate requests. */

@@ -32,7 +32,7 @@ export const LedgerTable = {
     name: 'recent-outcomes',
     /** String, `<shard>#<UTC day>`. */
     partitionKey: 'outcomeBucket',
-    /** String, `<Unix milliseconds>#<payment id>#<sequence>`. */
+    /** String, `<Unix milliseconds>#<id of the payment or order>#<sequence>`. */
     sortKey: 'outcomeOrder',
   },
 } as const;

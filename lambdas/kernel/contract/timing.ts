@@ -16,8 +16,8 @@ export const REQUEST_BUDGET_SECONDS = 20;
 export const COMMIT_SECONDS = 3;
 
 /**
- * Timeout of the function for payments, in seconds. Shorter than the lease, so that an owner has certainly stopped when
- * its lease ends.
+ * Timeout, in seconds, of the functions that make payments and of most other functions of the API. Shorter than the
+ * lease, so that an owner has certainly stopped when its lease ends.
  */
 export const PAYMENTS_TIMEOUT_SECONDS = 24;
 

@@ -39,8 +39,8 @@ interface Entry<Secret> {
 }
 
 /**
- * Reads secrets of one kind from Secrets Manager and caches them for a short time. Each process has one instance, with
- * one entry for each configured secret. The client does not retry, because the caller does.
+ * Reads secrets of one kind from Secrets Manager and caches them for a short time. An instance has one cache entry for
+ * each secret that was requested. The client does not retry, because the caller does.
  */
 export class SecretReader<Secret> {
   readonly #client: SecretsManagerClient;

@@ -2,7 +2,7 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { MetricUnit } from '@aws-lambda-powertools/metrics/types';
 
-/** Logs and metrics of one service. */
+/** Creates the logger and the metrics of a service by its name. */
 export interface Instruments {
   readonly logger: (serviceName: string) => Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly metrics: (serviceName: string) => Meter;

@@ -51,8 +51,8 @@ export function mostShards(untilMs = Number.POSITIVE_INFINITY): Shards {
 }
 
 /**
- * In each queue, the shard that contains all entries that only an operator can resolve. One query therefore finds all
- * of them. A run adds at most a thousand of them.
+ * In each queue, the shard that contains all entries that only an operator can resolve. One query therefore finds them.
+ * A run of a job adds at most a thousand such entries.
  */
 export const OPERATOR_SHARD = 0;
 

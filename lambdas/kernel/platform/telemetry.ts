@@ -13,7 +13,7 @@ import { redactSensitive } from '../sensitive.ts';
 import type { Instruments } from './instruments.ts';
 import { withSourcePositions } from './source-places.ts';
 
-/** Counters of requests. Each has a separate metric. */
+/** Counters of requests, runs and alarms. Each has a separate metric. */
 export type RequestCount =
   | 'first'
   | 'replay'
@@ -65,7 +65,7 @@ export interface RequestReport {
 }
 
 export interface Telemetry {
-  /** Logs one line for every request. */
+  /** Logs one line, and counts metrics, for a request. */
   request(report: RequestReport, counts: readonly RequestCount[]): void;
   /** Logs one line, and counts metrics, for work other than a request, for example a run, an event or an alarm. */
   run(
@@ -113,7 +113,7 @@ export function standardTelemetry(serviceName: string, instruments: Instruments)
 /** Maximum depth of the reported causes. Deeper causes add no information. */
 const DEEPEST_CAUSE = 4;
 
-/** Describes an error by its kind and position only, because other properties may contain client data. */
+/** Describes an error only by its name, code, stack and causes, because other properties may contain client data. */
 function describe(error: unknown, depth: number): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, message, stack = message, cause } = error;

@@ -60,7 +60,11 @@ export function readVariable<Value>(name: string, schema: z.ZodType<Value>, envi
   throw new Error(`the environment variable ${path} ${issue?.message ?? 'is wrong'}`);
 }
 
-/** Reads the retention of records in this deployment. @throws Error as {@link readVariables} */
+/**
+ * Reads the retention of records in this deployment. Returns undefined for the default retention.
+ *
+ * @throws Error as {@link readVariables}
+ */
 export function readRetention(environment: Variables): Retention | undefined {
   const { retention } = Environment;
   if (environment[retention] === undefined) return undefined;

@@ -16,7 +16,7 @@ export interface OpenConsumption {
   readonly leaseExpiresAtMs: number;
 }
 
-/** The record of one event at one consumer. */
+/** The state of one event at one consumer. */
 export type Consumption = OpenConsumption | { readonly status: 'completed'; readonly record: EffectRecord };
 
 /**
