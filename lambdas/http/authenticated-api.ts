@@ -52,7 +52,7 @@ export interface LogFields {
   tenantId?: TenantId;
   operationId?: OperationId;
   paymentId?: string;
-  /** Reasons why the outcome needs an operator. */
+  /** Why a callback was orphaned, or how it contradicts the payment. */
   because?: readonly string[];
   /**
    * Raises an alarm, at most once per metric and request. Writes its metric immediately, so that a later crash does not

@@ -60,7 +60,7 @@ export interface KeyedDocs extends BodyDocs {
   /** Whether the endpoint calls a processor and accepts `Prefer: wait`. @default false */
   readonly waits?: boolean;
   /**
-   * Whether a request can be refused with `idempotency_key_expired`, because its stored response was deleted. @default
+   * Whether a request can be refused with `idempotency_key_expired`, because its stored response has expired. @default
    * true
    */
   readonly expires?: boolean;

@@ -1,5 +1,5 @@
 /*
- * Faults are failures of the environment. Only adapters throw them. The class of a fault states whether the call may
+ * Faults are failures of the environment. Mostly adapters throw them. The class of a fault states whether the call may
  * have been applied; its `code` identifies the fault. Expected outcomes (a decline, a rejected condition) are returned,
  * never thrown.
  */

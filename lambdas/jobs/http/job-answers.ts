@@ -34,7 +34,7 @@ export const jobRun = z
     skipped: count.meta({
       description: 'Failed items that crashed their worker repeatedly and were skipped.',
     }),
-    skipped_items: z.array(z.string()).meta({ description: 'The ids of the first skipped items.' }),
+    skipped_items: z.array(z.string()).meta({ description: 'The names of the first skipped items.' }),
     failed_items: z.array(z.string()).meta({
       description:
         'The names of the first items that failed and were not skipped: ids, or parts of the work, for example a queue.',

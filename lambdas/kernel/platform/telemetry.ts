@@ -54,13 +54,13 @@ export interface RequestReport {
   /** The pattern of the route, never the requested path, which contains text from the client. */
   readonly route: string;
   readonly status: number;
-  /** A payment's outcome, or the code of the problem. */
+  /** The outcome of the request, or the code of the problem. */
   readonly outcome: string;
   readonly durationMs: number;
   readonly tenantId?: string;
   readonly operationId?: string;
   readonly paymentId?: string;
-  /** The reasons why an operator must decide the outcome. */
+  /** Why a callback was orphaned, or how it contradicts the payment. */
   readonly because?: readonly string[];
 }
 

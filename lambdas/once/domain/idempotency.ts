@@ -30,7 +30,7 @@ export interface EarlierOwner {
 /** Maximum number of earlier owners in a record. Only the latest ones are stored. */
 const EARLIER_KEPT = 5;
 
-/** Returns the earlier owners of a claim that is taken over at `nowMs`. */
+/** Returns the earlier owners to store when a claim is taken over at `nowMs`. */
 export function earlierOwners({ earlier = [], owner, released }: OpenRecord, nowMs: number): readonly EarlierOwner[] {
   const last: EarlierOwner = { owner, untilMs: nowMs, ...(released ? { released: true } : {}) };
   return [...earlier, last].slice(-EARLIER_KEPT);
@@ -111,7 +111,7 @@ export interface EffectRecord {
  */
 export const RECORD_RETENTION_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
-/** Retention of the record of a job run, in days. Within this time, a repeated request for the run starts nothing. */
+/** Retention of the record of a job run, in days. Within this time, a repeated request starts no second run. */
 export const RUN_RETENTION_DAYS = 30;
 
 export interface ExpiryOptions {
@@ -123,7 +123,10 @@ export interface ExpiryOptions {
   readonly retention?: Retention | undefined;
 }
 
-/** Returns the expiry, in Unix seconds, of a record that is completed now. The scope determines the retention. */
+/**
+ * Returns the expiry, in Unix seconds, of a record that is completed at `nowMs`. The scope determines the retention,
+ * which is extended by a random time.
+ */
 export function expirySeconds({ entropy, retention }: ExpiryOptions, scope: string, nowMs: number): number {
   return Math.ceil(
     nowMs / 1000 + retentionHours(scope, retention) * 3600 * (1 + RETENTION_JITTER * entropy.fraction()),
