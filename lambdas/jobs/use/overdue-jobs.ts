@@ -35,10 +35,10 @@ interface OverdueTools {
 }
 
 /**
- * Returns the ids of the jobs that have been watched for longer than the maximum time between their successful runs, and
- * have no successful run within this time. A new job, or one that was removed and added again, is therefore not overdue
- * before its first scheduled time. A job whose runs this code cannot parse is overdue, because no success is known. If
- * the store is unavailable, the next check decides.
+ * Returns the ids of the overdue jobs. A job is overdue if it has had no successful run for the maximum time between
+ * its successful runs, and has been watched for longer than this time. A new job, or one that was removed and added
+ * again, is therefore not overdue before its first scheduled time. A job whose runs this code cannot parse is overdue,
+ * because no success is known. If the store is unavailable, the next check decides.
  */
 export async function overdueJobs(tools: OverdueTools, nowMs: number): Promise<readonly string[]> {
   const { runs, watched, report } = tools;
