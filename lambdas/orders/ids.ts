@@ -14,7 +14,7 @@ export function parseOrderId(text: string): OrderId | undefined {
   return ORDER_ID.test(text) ? (text as OrderId) : undefined;
 }
 
-/** Derives the id of the order that this request creates. Every retry of the request yields the same id. */
+/** Derives the id of the order that a request creates. Every retry with the same idempotency key yields the same id. */
 export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
   return `${OperationPrefix.order}${derivedCharacters(digest, scopeParts(scope))}` as OrderId;
 }
@@ -31,8 +31,8 @@ export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
 
 /**
  * Derives the id of the operation that reverses an order's payment.
- * @param attempt the number of the attempt, from 1; the next number is used only after the previous attempt has
- * provably failed
+ * @param attempt the number of the attempt, from 1. A further attempt begins only after the previous attempt has
+ * provably not reversed the whole payment
  */
 export function reversalOfOrder(
   digest: Digest,

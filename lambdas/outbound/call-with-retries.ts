@@ -53,7 +53,7 @@ interface Progress {
   waitAtLeastMs: number;
 }
 
-/** Result of one step. After `next`, the call continues with the next step. */
+/** Result of one step, or of its look-up. After `send`, the call is sent; after `next`, the next step begins. */
 type StepResult<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'send' }
@@ -88,8 +88,8 @@ export async function callWithRetries<T>(
 }
 
 /**
- * Looks up an earlier send whose outcome is unknown. Returns `send` only if that send was provably not applied, or if
- * repeating the call is harmless.
+ * Looks up an earlier send whose outcome is unknown. Returns `send` only if there is no such send, if that send was
+ * provably not applied, or if repeating the call is harmless.
  */
 async function lookUpBeforeResend<T>(
   tools: RetryTools,

@@ -30,7 +30,11 @@ export interface CircuitBreaker {
    * @throws RetryableError `<party>_circuit_open`, or the error from the call
    */
   write<T>(call: () => Promise<T>): Promise<T>;
-  /** Sends a read. While half-open, the read is the probe, and its success closes the breaker. @throws as `write` */
+  /**
+   * Sends a read. While the breaker is half-open, the first read is the probe, and other reads wait for it. The breaker
+   * closes if the probe succeeds, or fails with an error that does not indicate that the vendor is unavailable.
+   * @throws as `write`
+   */
   read<T>(call: () => Promise<T>): Promise<T>;
 }
 

@@ -22,9 +22,9 @@ export interface DeadLetterReport {
   readonly operation: string;
   /** The order that the call belongs to; null for a call without an order. */
   readonly order: string | null;
-  /** Unix milliseconds. */
+  /** Time at which the call was stored, in Unix milliseconds. */
   readonly keptSinceMs: number;
-  /** Whether the call was sent but got no response, so that it may have been applied. */
+  /** Whether the call may have been applied, for example because it was sent but got no response. */
   readonly mayBeApplied: boolean;
   /**
    * `kept`: only listed. `stays`: still in the queue, because the redrive failed or is not possible. `applied`,

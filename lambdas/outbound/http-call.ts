@@ -17,7 +17,7 @@ export interface HttpCall {
    */
   readonly maxAnswerBytes?: number;
   /**
-   * Whether faults keep their cause. `dropped` keeps only the code of the cause, because the cause may contain the
+   * Whether faults keep their cause. `dropped` keeps at most the code of the cause, because the cause may contain the
    * request.
    * @default 'kept'
    */

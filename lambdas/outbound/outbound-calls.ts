@@ -15,7 +15,7 @@ export type Found<T> = { readonly kind: 'found'; readonly answer: T } | { readon
  * handled.
  */
 export type Resend<T> =
-  /** The vendor recognizes the idempotency key and repeats its first response, so the call is sent again. */
+  /** The vendor recognizes the idempotency key and applies the call only once, so the call is sent again. */
   | { readonly idempotent: 'by_key' }
   /** Before the call is sent again, the vendor is searched for Payonce's reference. */
   | {
@@ -27,7 +27,7 @@ export type Resend<T> =
        */
       readonly maxLagMs: number;
     }
-  /** The call is sent once. The caller determines the outcome, or reports it for review. */
+  /** The call is not sent again. The caller determines the outcome, or reports it for review. */
   | { readonly idempotent: 'never' };
 
 interface OutboundStep<T> {

@@ -23,8 +23,8 @@ export type SendAnswer =
 export type SendOutcome =
   | SendAnswer
   /**
-   * The request was sent but got no response, and the vendor has no look-up. An operator must decide; the request is
-   * never sent again.
+   * The request may have been sent but its response is unknown, and the vendor has no look-up. An operator must decide;
+   * the request is never sent again.
    */
   | { readonly kind: 'needs_review' }
   | DeadLettered;
@@ -100,9 +100,9 @@ const CLOCK_SKEW_MS = 10 * 60_000;
  *                                               ─▶ provably absent: sends again
  *                                               ─▶ no look-up: needs review; by key: sends again
  *
- * @throws RetryableError if nothing was sent, a rival is sending, or absence is not proved yet
- * @throws AmbiguousError if the request may have been sent; a later call determines the outcome
- * @throws TerminalError if a retry cannot help; nothing was sent
+ * @throws RetryableError if nothing was applied, a rival is sending, or absence is not proved yet
+ * @throws AmbiguousError if the request may have been applied; a later call determines the outcome
+ * @throws TerminalError if a retry cannot help; nothing was applied
  */
 export async function sendOnce(tools: SendOnceTools, request: SendOnceRequest): Promise<SendOutcome> {
   const { claims, clock, policy } = tools;

@@ -46,8 +46,8 @@ export function withBearer(send: SendRequest, secret: () => Promise<string>): Se
 }
 
 /**
- * Creates the signer. Loads `standardwebhooks` only at the first signed call, because calls to the sandbox processor
- * are not signed. The package is CommonJS. As a separate file of the bundle, it has only a default export.
+ * Creates the signer. Loads `standardwebhooks` only at the first signed call, because calls to the sandbox are not
+ * signed. The package is CommonJS, so in the bundle, where it is a separate file, it has only a default export.
  */
 async function signerOf(secret: string): Promise<Webhook> {
   const { default: standardWebhooks } = await import('standardwebhooks');

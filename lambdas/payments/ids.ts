@@ -18,8 +18,9 @@ export function isOrderId(id: ChainId): id is OrderId {
 }
 
 /**
- * Derives the id of the payment that this request creates. Because the id is derived, the idempotency record, the
- * payment and the processor's key are found without an index, and a lost record cannot lead to a second charge.
+ * Derives the id of the payment that a request creates from the request's idempotency key and its scope. Therefore, the
+ * idempotency record, the payment and the processor's key are found without an index, and a lost record cannot lead to a
+ * second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
   return `${OperationPrefix.charge}${derivedCharacters(digest, scopeParts(scope))}` as PaymentId;
@@ -111,9 +112,9 @@ export function isReturn(refundId: string): boolean {
 }
 
 /**
- * Derives the id of the operation that determines the outcome of a payment or change whose request was answered with
- * 202.
+ * Derives the id of the operation that records the result of an inquiry or of a read of the processor's books.
  *
+ * @param asked the operation that the inquiry or the read is about
  * @param written the hash of the first transition that the operation writes. A restore can lose this transition but
  * keep the operation's record. The next inquiry then writes a different transition under a different operation id, so
  * the old record does not block it

@@ -13,20 +13,23 @@ export const order = z
     status: z.enum(ORDER_STATUSES).meta({
       description:
         '`processing`: in progress, or being reversed; GET returns its progress. `completed`: paid and reserved. ' +
-        '`canceled`: nothing was charged, or the charge was reversed, and nothing is reserved. `needs_review`: the ' +
-        'outcome of its payment cannot be determined, or its reversal failed; an operator must act.',
+        '`canceled`: not charged, or the charge was reversed; nothing is reserved. `needs_review`: the outcome of ' +
+        'the payment cannot be determined, or the reversal does not complete; an operator must act.',
     }),
     amount: z.int().min(1).meta({ description: 'The requested amount, in minor units.' }),
     currency: z.string().meta({ example: 'EUR' }),
     items: z.array(z.looseObject({ sku: z.string(), quantity: z.int().min(1) })),
     email: z.string().nullable().meta({ description: 'Null only after the address was erased.' }),
     referrer: z.string().nullable(),
-    affiliate: z.string().exactOptional().meta({ description: 'Omitted when the order has no affiliate.' }),
-    shop_order: z.int().exactOptional().meta({ description: 'As requested. Omitted when the request named none.' }),
+    affiliate: z
+      .string()
+      .exactOptional()
+      .meta({ description: 'Omitted if the order has no affiliate, or after an erasure.' }),
+    shop_order: z.int().exactOptional().meta({ description: 'As requested. Omitted if none was requested.' }),
     return_url: z
       .string()
       .exactOptional()
-      .meta({ description: 'As requested. Omitted when the default page of the deployment is used.' }),
+      .meta({ description: 'As requested. Omitted if none was requested, or after an erasure.' }),
     details_erased: z
       .literal(true)
       .exactOptional()
@@ -36,7 +39,7 @@ export const order = z
       .regex(/^pay_[a-z2-7]{32}$/)
       .meta({
         description:
-          'The order’s payment, at `/v1/payments/{id}`. Its `next_action` shows an action that the payer must take.',
+          'The id of the order’s payment. If the payer must act, `GET /v1/payments/{id}` returns the `next_action`.',
       }),
     reservation: z
       .string()
@@ -46,13 +49,13 @@ export const order = z
       email: z.enum(SHOWN_EMAIL).meta({
         description:
           'State of the confirmation e-mail. `none`: not sent, because the order was canceled first. `delayed`: not sent yet; retried. `unknown`: it may have ' +
-          'been sent, and is not sent again automatically. `failed`: it was refused, or all retries failed; an operator may still send it. ' +
+          'been sent, and is not sent again automatically. `failed`: it was refused, or all attempts failed; in the latter case, an operator may still send it. ' +
           '`capped`: not sent, because the recipient had reached your daily limit. A failed e-mail never reverses the order.',
       }),
     }),
     referral: z.enum(SHOWN_REFERRAL).meta({
       description:
-        'State of the referrer’s credit. `none`: there is no referrer, or the order was canceled first. `failed`: it was refused, or all retries failed; an operator may still give it. ' +
+        'State of the referrer’s credit. `none`: there is no referrer, the credit would be zero, or the order was canceled first. `failed`: it was refused, or all attempts failed; in the latter case, an operator may still give it. ' +
         '`no_referral_program`: the shop has no program. `unknown`: no response arrived, so it may have been given. A failed credit never reverses the order.',
     }),
     failure: z

@@ -62,7 +62,7 @@ const postOrder = keyed({
       201: { description: 'Charged and reserved. The confirmation and the credit can follow later.', schema: order },
       202: {
         description:
-          'The outcome is not known yet: the charge or the reservation has no result, the payer must act, or a refund is in progress. ' +
+          'The outcome is not known yet: the charge or the reservation has no result, the payer or an operator must act, or a refund is in progress. ' +
           'GET shows the outcome later.',
         schema: order,
       },

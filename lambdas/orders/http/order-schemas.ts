@@ -15,7 +15,7 @@ const MAX_EMAIL_LENGTH = 254;
 const sku = z
   .string('must be a string')
   .regex(/^[A-Za-z0-9_.:-]{1,64}$/, 'must be 1 to 64 letters, digits, dots, colons, dashes or _')
-  .meta({ description: 'The stock service’s id of the item.', example: 'sku_tea' });
+  .meta({ description: 'The id of the item in the stock service.', example: 'sku_tea' });
 
 const quantity = z
   .int('must be a JSON integer')
@@ -39,7 +39,8 @@ const partner = z
   .regex(/^[A-Za-z0-9_.:-]{1,255}$/, 'must be 1 to 255 letters, digits, dots, colons, dashes or _');
 
 const referrer = partner.meta({
-  description: 'The referrer of the customer, who is credited with 5 % of the amount, rounded down.',
+  description:
+    'The person who referred the customer. The shop credits this person with 5 % of the amount, rounded down.',
   example: 'ref_friend',
 });
 
@@ -60,8 +61,8 @@ const shopOrder = z
   });
 
 /**
- * The schema of a request that creates an order. Fields are validated in this order, and the first invalid field is
- * reported. The amount is validated as in a payment.
+ * The schema of a request that creates an order. Fields are validated in the sequence below, and the first invalid
+ * field is reported. The amount is validated as in a payment.
  */
 export const createOrderBody = z
   .strictObject({

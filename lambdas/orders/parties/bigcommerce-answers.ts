@@ -35,8 +35,8 @@ export function readAdjustment(vendor: string, answer: HttpAnswer, nowMs: number
 }
 
 /**
- * Returns the fault for an unsuccessful response. `x-rate-limit-time-reset-ms` gives the time until BigCommerce resets
- * the quota.
+ * Returns the fault for an unsuccessful response. Its retry time is the time until BigCommerce resets the quota, from
+ * the header `x-rate-limit-time-reset-ms`. Without this header, it is the time in `Retry-After`.
  */
 export function refusedFor(vendor: string, answer: HttpAnswer, nowMs: number): Fault {
   const resetMs = z.coerce

@@ -23,16 +23,17 @@ export interface BigCommerceStore {
   readonly send: SendRequest;
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
-  /** Stores a call whose outcome cannot be determined, for an operator. */
+  /** Stores adjustments without a known outcome, and failed notes. */
   readonly deadLetters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Handling of a note whose attempts have all failed: `throw` during a redrive; otherwise, the note is dead-lettered.
+   * Handling of a note whose attempts have all failed: `throw`, set during a redrive, throws the fault. Every other
+   * value dead-letters the note.
    */
   readonly givenUp: OnGivenUp;
 }
 
-/** The operation name in dead letters. */
+/** The operation name in the dead letters of notes. */
 export const NOTE_OPERATION = 'order.note';
 
 export const noteSchema = z.object({
@@ -44,7 +45,7 @@ export const noteSchema = z.object({
   }),
   shopOrder: z.int().positive(),
   reservationId: z.string(),
-  /** A cancellation is noted only on orders that were noted as paid. */
+  /** The status to note. `canceled` is noted only on store orders that were noted as paid. */
   orderStatus: z.enum(['paid', 'canceled']).default('paid'),
 });
 
@@ -55,12 +56,12 @@ const storeOrder = z.object({ staff_notes: z.string().nullable() });
 
 /**
  * Adds a line to the staff notes of a store order, unless the notes already contain it. Staff ship orders that are
- * noted as paid, so an order that is canceled later gets a second line. No step of the order waits for a note: a failed
- * note becomes a dead letter, and a redrive adds the line.
+ * noted as paid, so an order that is canceled later gets a second line. A failed note does not make the order's step
+ * fail: the note becomes a dead letter, and a redrive adds the line.
  *
  * BigCommerce replaces the notes as a whole, so a line that another user adds between the read and the write is lost.
  *
- * @throws the faults of the call, during a redrive
+ * @throws during a redrive, the faults of the call; otherwise, only faults of the dead-letter queue
  */
 export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { timeoutMs }: CallLimit): Promise<void> {
   const { policy, claims, clock, deadLetters, givenUp } = store;
@@ -101,7 +102,8 @@ export async function noteOnOrder(store: BigCommerceStore, note: OrderNote, { ti
     );
   } catch (error) {
     if (givenUp === 'throw' || !isFault(error)) throw error;
-    // For example, another process holds the claim and may have added the note. A redrive determines whether it did.
+    // The note was not added, or its outcome is unknown: for example, another process holds the claim and may have
+    // added the note. A redrive looks the note up first.
     const deadLetter = { vendor: policy.vendor, operation: NOTE_OPERATION, about: orderId, payload: note, attempts: 0 };
     await deadLetters.put({ ...deadLetter, reason: error.code, mayBeApplied: true });
   }

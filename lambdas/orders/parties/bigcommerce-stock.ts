@@ -24,7 +24,7 @@ interface Adjustment {
   readonly orderId: string | undefined;
   /** Text that the inventory history shows. */
   readonly reason: string;
-  /** Negative quantities remove items. */
+  /** The changes of the inventory: a negative quantity removes items, a positive quantity returns them. */
   readonly items: readonly OrderItem[];
 }
 
@@ -35,11 +35,11 @@ interface Adjustment {
  * becomes a dead letter for an operator, and is never sent again.
  *
  *   claim ── send ── answer                    adjusted, or refused
- *   claim ── send ── ✗                         dead letter; the reservation counts as refused, and the money is returned
+ *   claim ── send ── ✗                         dead letter; a reservation is treated as refused, so the money is returned
  *   claim ── send ── (crash) ── claim exists   dead letter; as above
  *
- * Every adjustment has the order's id as its reason, which the store shows in its inventory history. If the order names
- * a shop order, a note is also added to that shop order.
+ * The reason of every adjustment contains the order's id, and the store shows it in its inventory history. If the
+ * request contained the shop's order number, reservations and releases are also noted on the shop's order.
  */
 export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper {
   const { policy, claims, clock, deadLetters } = options;

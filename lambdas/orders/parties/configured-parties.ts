@@ -37,13 +37,13 @@ export interface Parties {
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
   /**
-   * Mode of the orders: test mode if the sandbox simulates the external services. A live shop must not reserve goods
-   * for a test-mode order.
+   * The only mode in which orders are accepted: `test` if the sandbox simulates the external services, otherwise
+   * `live`. A live shop must not reserve goods for a test-mode order.
    */
   readonly ordersOf: Mode;
 }
 
-/** Platform clients that the adapters of the external services need. */
+/** The AWS clients and other tools that the adapters of the external services need. */
 export interface PartiesTools extends Queues, Secrets, Pick<ExpiryOptions, 'retention'> {
   readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
@@ -103,7 +103,7 @@ export interface Redrive {
   readonly deadLetters: DeadLetterStore;
   /** Makes the last attempt at a delayed call. */
   readonly makeLast: Redrive['makeAgain'];
-  /** Records on the order that every attempt of a call has failed. */
+  /** Records on the order that a call has failed, or that its outcome is unknown. See {@link recordGivenUp}. */
   readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
@@ -208,10 +208,10 @@ function connect(
   };
 }
 
-/** Replaces the referral program for a BigCommerce shop, which has none. */
+/** Stands in for the referral program of a BigCommerce store, which has none: it credits nobody. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
-/** Returns a function that reads the first value of a secret from Secrets Manager. */
+/** Returns a function that reads a secret from Secrets Manager. If the secret has several values, returns the first. */
 function secretOf(secretId: string, { secretsManager, clock }: PartiesTools): () => Promise<string> {
   let secrets: ActiveSecrets | undefined;
   return async () => {

@@ -28,13 +28,14 @@ export interface RedriveParties extends OrderRedriveTools {
 }
 
 /**
- * Retries the call of a dead letter with the idempotency key in its payload. For a vendor without idempotency keys, the
+ * Retries the call of a dead letter with its original idempotency key. For a vendor without idempotency keys, the
  * sending claim determines whether the vendor is searched first (`sendOnce`): a request that may have been applied is
  * looked up before it is resent. The outcome of an order's e-mail or credit is recorded in the order's chain. A receipt
- * that is no longer due is not sent, and a canceled order is not reported to the shop as paid.
+ * that is no longer due is not sent, and a canceled order is not reported to the shop as paid. Adjustments of the
+ * inventory are not retried.
  *
  * @param id the dead letter's id, which the order's chain records as the cause
- * @throws RetryableError, AmbiguousError or TerminalError if the call throws it
+ * @throws the faults of the call; TerminalError `dead_letter_payload_unreadable`
  */
 export async function makeAgain(
   parties: RedriveParties,
@@ -58,7 +59,7 @@ export async function makeAgain(
           applied: 'email_sent',
           refused: 'email_refused',
         });
-      // A receipt belongs to no order. Dead letters of earlier versions do not name the payment.
+      // A receipt belongs to no order. In dead letters of earlier versions, its payment is unknown and is not checked.
       const paymentId = parsePaymentId(email.metadata['payment'] ?? '');
       return paymentId === undefined ? send() : sendReceiptAgain(parties, paymentId, send);
     }
@@ -89,8 +90,8 @@ export async function makeAgain(
 }
 
 /**
- * Records on the dead letter's order that every attempt of the call has failed. A later redrive records its own
- * outcome.
+ * Records on the order that its e-mail or credit has failed, or that the outcome is unknown because the call may have
+ * been applied. A later redrive records its own outcome. Other calls are not recorded.
  */
 export async function recordGivenUp(parties: OrderRedriveTools, deadLetter: DeadLetter, id: string): Promise<void> {
   const orderId = parseOrderId(deadLetter.about ?? '');
@@ -128,7 +129,8 @@ function ended(outcome: Ended): CallMadeAgain {
 
 /**
  * Parses the payload of a dead letter.
- * @throws TerminalError `dead_letter_payload_unreadable` when another version of the code wrote the payload
+ * @throws TerminalError `dead_letter_payload_unreadable` if the payload does not match the schema, for example because
+ * another version of the code wrote it
  */
 function payloadOf<T>({ payload }: DeadLetter, schema: { safeParse: (value: unknown) => { data?: T } }): T {
   const { data } = schema.safeParse(payload);

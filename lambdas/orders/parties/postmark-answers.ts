@@ -33,8 +33,8 @@ const ACCOUNT_ERRORS: ReadonlySet<number> = new Set([400, 401, 405, 412, 413]);
  * | status                             | meaning                                        |
  * |------------------------------------|------------------------------------------------|
  * | 200, ErrorCode 0, with a MessageID | sent                                           |
- * | 200, another ErrorCode             | refused, although the HTTP status is 200       |
  * | 200 or 422, code of the account    | TerminalError `postmark_account`               |
+ * | 200, any other ErrorCode           | refused, although the HTTP status is 200       |
  * | 422, any other ErrorCode           | refused (300: the request, 406: the recipient) |
  * | 2xx that cannot be read            | AmbiguousError `postmark_answer_unreadable`    |
  * | everything else                    | as in `vendorFault`                            |

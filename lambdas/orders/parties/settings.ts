@@ -15,8 +15,9 @@ export interface PartiesConfig {
   /** Base address of the stock service and referral program, or of the BigCommerce store, without a trailing slash. */
   readonly shopUrl: string;
   /**
-   * Ids in Secrets Manager: either the access secret of the sandbox, or the Postmark token together with the shop's
-   * signing key or the BigCommerce token.
+   * Ids of secrets in Secrets Manager: either the access secret of the sandbox, or the Postmark token together with the
+   * shop's signing key or the BigCommerce token. `locationId` is not a secret: it is the location whose inventory is
+   * adjusted.
    */
   readonly secrets:
     | { readonly sandbox: string }

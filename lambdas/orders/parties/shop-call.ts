@@ -47,8 +47,8 @@ export async function postOnce(
 }
 
 /**
- * Sends a call that has an effect, with its idempotency key if it has one. The shop stores keys permanently, so a retry
- * gets the first result.
+ * Sends a call that has an effect, with its idempotency key if it has one, and retries it. The shop stores keys
+ * permanently, so a retry does not repeat the effect.
  */
 export async function postToShop<T>(
   options: Omit<ShopOptions, 'givenUp'>,

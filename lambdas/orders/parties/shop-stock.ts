@@ -72,7 +72,7 @@ function readReservation(vendor: string, order: string, answer: HttpAnswer, nowM
 
 /**
  * Checks the response to a release.
- * @throws as `vendorFault`; TerminalError `<vendor>_refused` for a reservation that does not exist
+ * @throws as `vendorFault` (TerminalError `<vendor>_refused` for a reservation that does not exist) and `readJson`
  */
 function mustBeReleased(vendor: string, answer: HttpAnswer, nowMs: number): true {
   if (answer.status !== 200) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));

@@ -84,8 +84,8 @@ export class DynamoDbEmailCounts implements EmailCounts {
 }
 
 /**
- * Normalizes an address. Most mail services deliver addresses that differ only in case, or in a tag after `+`, to the
- * same mailbox.
+ * Converts an address to lower case, and removes a tag after `+`. At most mail services, addresses that differ only in
+ * these parts belong to the same mailbox.
  */
 function mailboxOf(address: string): string {
   return address.toLowerCase().replace(/^([^+@]*)\+[^@]*@/, '$1@');

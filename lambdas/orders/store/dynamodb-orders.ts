@@ -66,8 +66,8 @@ export class DynamoDbOrders implements OrderStore {
   }
 
   /**
-   * Writes the record and the first transition of an order. If two first attempts are concurrent, the second finds the
-   * record of the first.
+   * Writes the record, the first transition and the contacts of an order, or only a record that was lost. If two first
+   * attempts are concurrent, the second finds the record of the first.
    *
    *   A ── claim ✓ ────────────
    *   B ────── claim ✗ record of A

@@ -129,7 +129,11 @@ export function contactsPut(
   return detailsItem(tables, id, salt, details, { found });
 }
 
-/** Returns a first transition with the order's contacts. @throws InvariantViolation as `readDetails` */
+/**
+ * Adds the order's contacts to its first transition; after their erasure, adds `detailsErased`. Returns every other
+ * transition unchanged.
+ * @throws InvariantViolation as `readDetails`
+ */
 export async function withContacts(
   from: DetailsTools | DetailsRows,
   transition: OrderTransition,

@@ -33,7 +33,7 @@ import {
   withContacts,
 } from './order-items.ts';
 
-/** The chains of orders. */
+/** Converts the rows of orders. */
 export const ORDER_CHAIN: CopiedChain = {
   owns: (id) => parseOrderId(id) !== undefined,
   rowOf: (stored) => orderTransitionRow(parseOrderTransition(stored)),
@@ -49,7 +49,7 @@ export const ORDER_CHAIN: CopiedChain = {
   },
 };
 
-/** Stores orders in the tables of payments. Each write is one statement. */
+/** Stores orders in the same PostgreSQL tables as payments. Each write is one statement. */
 export class PostgresOrders extends PostgresRecords implements OrderStore {
   readonly #queue: DueTools;
 
@@ -114,7 +114,7 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
     });
   }
 
-  /** Reports whether the transitions were appended by an attempt of this call whose response was lost. */
+  /** Returns whether an earlier attempt of this call, whose response was lost, has appended the transitions. */
   async #hasAppended({ transitions: [first] }: OrderAppend): Promise<boolean> {
     if (first === undefined) return false;
     const { order, sequence, hash } = first;

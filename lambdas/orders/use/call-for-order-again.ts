@@ -32,8 +32,8 @@ interface CallAgain {
  * order's mode. If a redrive was interrupted before it recorded the outcome, the next redrive repeats the call with the
  * same key, so that the call has no second effect.
  *
- * @throws RetryableError with a retry time when the outcome could not be recorded: the dead letter stays, and the next
- * redrive or redelivery records it
+ * @throws the faults of the call, and RetryableError with a retry time if the outcome could not be recorded: the dead
+ * letter stays in its queue, and the next redrive or redelivery records the outcome
  */
 export async function callForOrderAgain(
   tools: OrderRedriveTools,

@@ -68,19 +68,19 @@ export interface CreateOrder {
 
 type Refusal =
   | { readonly kind: 'order_key_expired'; readonly orderId: OrderId }
-  /** No processor accepts the order's payment. Nothing was started. */
+  /** No processor accepts the order's payment, or the shop has the other mode. Nothing was started. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor };
 
-/** Outcome of a request for an order. The first execution returns `unknown` if the order does not finish in time. */
+/** Outcome of a request for an order. `unknown` is set if the order did not finish within the time of the request. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
 /** Maximum time for which one request or job run continues an order, in milliseconds. */
 export const DRIVE_FOR_MS = (REQUEST_BUDGET_SECONDS - COMMIT_SECONDS) * 1000;
 
 /**
- * Creates an order, which consists of the charge, the reservation, the e-mail and the credit. Each step takes effect
- * exactly once. The order is completed or fully reversed, or an operator must review it. A retry with the same key
- * repeats no step, whether it is concurrent or years later.
+ * Creates an order, which consists of the charge, the reservation, the e-mail and the credit. No step takes effect
+ * twice. The order is completed or fully reversed, or an operator must review it. A retry with the same key repeats no
+ * step that has taken effect, whether the retry is concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -143,8 +143,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   /**
-   * Called when no processor accepts the order's payment: finds an order that has already begun, which then continues,
-   * and refuses a new order.
+   * Called if no processor accepts the order's payment, or if the shop has the other mode: finds an order that has
+   * already begun, which then continues, and refuses a new order.
    */
   async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
     const { store, orders } = this.#tools;
@@ -201,8 +201,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
       answer,
       stored: omitDetails(answer, contactsFields(chain.details)),
       unknown: chain.order.status === 'processing',
-      // The chain contains each step from before its call, so this response may be committed even if the record was
-      // lost.
+      // The chain contains every call, because each call is announced there first. Therefore, this response may be
+      // committed even if the record was lost.
       isRefusal: false,
       write: { transitions, ...(isSettled(chain.order) ? {} : { open: openOrder(chain) }) },
     };

@@ -133,7 +133,10 @@ class OrderTurn {
     return !isMissing;
   }
 
-  /** Writes the drafts. @returns false when a rival has appended; everything is then decided again on the new chain */
+  /**
+   * Writes the drafts. If a rival has taken their position, reads the chain again, and decides the learnt facts again.
+   * @returns false if a rival has taken the position
+   */
   async #written(): Promise<boolean> {
     if (this.#drafts.length === 0) return true;
     const appended = await appendDrafts(this.#tools, this.#chain, this.#drafts, this.#context.cause);
@@ -191,8 +194,8 @@ export async function appendDrafts(
 }
 
 /**
- * Raises the alarms of drafts. Call it before the write, because the response to the write may be lost: raising an
- * alarm twice is better than losing it.
+ * Raises an alarm if a draft puts the order in review. Call it before the write, because the response to the write may
+ * be lost: raising an alarm twice is better than losing it.
  */
 export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readonly OrderDraft[]): void {
   const review = drafts.find(({ type }) => type === 'order.review_required');

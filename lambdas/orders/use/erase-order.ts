@@ -15,7 +15,7 @@ export interface EraseOrderTools {
 /** The outcomes of an erasure, in order of precedence. */
 export type EraseOrderOutcome =
   | { readonly kind: 'not_found' }
-  /** The e-mail, the credit or the stored response of the order still needs the contacts. */
+  /** The order is not settled, or its request is in progress, so its contacts may still be needed. */
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'erased' };
 

@@ -43,7 +43,7 @@ export interface OrderTools extends ChangePaymentTools {
    * @default both modes
    */
   readonly ordersOf?: Mode | 'none';
-  /** Called with each TerminalError of an external service. */
+  /** Called with each TerminalError of a call, and with each problem of an order that operators must know. */
   readonly report: (error: unknown) => void;
 }
 
@@ -98,7 +98,7 @@ export class NothingBegun extends Error {
  * Makes the call of one step, with the step's idempotency key.
  *
  * @returns the fact that the call established; undefined if there is none, so that a later turn repeats the call
- * @throws NothingBegun when the payment could not be begun
+ * @throws NothingBegun if the payment has provably not begun
  */
 export async function callForOrder(
   tools: OrderTools,
@@ -139,9 +139,9 @@ export async function callForOrder(
 const PAYMENT_CALLS: ReadonlySet<OrderCall> = new Set(['charge', 'reverse']);
 
 /**
- * Returns whether the shop was removed, or replaced by a shop of the other mode. In both cases, the order continues as
- * if its shop were unavailable, and its payment is reversed after an hour. The alarm is raised once; an operator can
- * save the order by restoring the shop's configuration in time.
+ * Returns whether the shop was removed, or replaced by a shop of the other mode. If so, raises an alarm, once for each
+ * order. The order then continues as if its shop were unavailable: after an hour without a reservation, its payment is
+ * reversed. An operator can save the order by restoring the shop's configuration in time.
  */
 async function isElsewhere(tools: OrderTools, { id, mode, paymentId }: Order): Promise<boolean> {
   const { ordersOf, report, alarm, digest } = tools;
@@ -247,7 +247,7 @@ async function factOfBooks(
 
 /**
  * Reads the payment's own charge, and records its facts.
- * @returns undefined when this deployment does not call the payment's processor
+ * @returns undefined if this deployment does not call the payment's processor, or if the charge's id is not known
  */
 async function readOwnCharge(
   tools: OrderTools,
@@ -326,7 +326,7 @@ async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<b
   return (await store.readPayment(paymentId)) === undefined;
 }
 
-/** Refunds or cancels the payment. Each attempt has a different idempotency key. */
+/** Refunds or cancels the payment, unless nothing remains to be reversed. Each attempt has its own idempotency key. */
 async function reverse(
   tools: OrderTools,
   order: Order,

@@ -16,7 +16,7 @@ export interface OrderChain {
   readonly reviewedAtMs?: number;
 }
 
-/** Maximum length of an order's chain. Each step has only a few transitions, so one page contains the whole chain. */
+/** Page size, in transitions. An order's chain is always shorter, because each step has only a few transitions. */
 export const LONGEST_ORDER_CHAIN = 100;
 
 export function orderChainOf(transitions: readonly OrderTransition[]): OrderChain {

@@ -3,8 +3,8 @@ import type { CallLimit } from '../../kernel/world.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
 /*
- * Ports of the external services that an order needs in addition to the processor. Every call has an operation id that
- * is the same for every attempt, so that a retried call takes effect once. Every call throws
+ * Ports of the external services that an order needs in addition to the processor. Every call can be retried and takes
+ * effect once: it has an operation id that is the same for every attempt, or it is idempotent. Every call throws
  *
  *   RetryableError   nothing was applied
  *   AmbiguousError   it may have been applied; repeating the same call determines the outcome

@@ -25,7 +25,7 @@ export class PostgresSendingClaims implements SendingClaims {
   readonly #table: string;
   readonly #vendor: string;
 
-  /** @param table the name of the table with its schema */
+  /** @param table the table's name, qualified with its schema */
   constructor(tools: StatementTools, table: string, vendor: string) {
     this.#tools = tools;
     this.#table = table;

@@ -52,7 +52,7 @@ export function deadLetterClient({ sqs }: Queues): SQSClient {
   });
 }
 
-/** Stores dead letters in an SQS queue, one message each. */
+/** Stores dead letters in one SQS queue, and delayed calls in another, one message each. */
 export class SqsDeadLetterStore implements DeadLetterStore {
   readonly #client: SQSClient;
   readonly #queueUrl: string;

@@ -1,4 +1,4 @@
-/** A call whose attempts have all failed. It is stored, so that it can be redriven. */
+/** A call that has failed, or whose outcome is unknown. It is stored for a redrive or an operator's decision. */
 export interface DeadLetter {
   readonly vendor: string;
   readonly operation: string;
@@ -10,7 +10,7 @@ export interface DeadLetter {
   readonly attempts: number;
   /** The fault's code. */
   readonly reason: string;
-  /** Whether the call was sent but got no response, so that its outcome must be looked up before it is sent again. */
+  /** Whether the call may have been applied, for example because it was sent but got no response. */
   readonly mayBeApplied: boolean;
 }
 
@@ -34,7 +34,7 @@ export interface TakenDeadLetter {
   readonly receipt: string;
   /** The dead letter; undefined if the message cannot be read. Such a message stays in the queue. */
   readonly deadLetter?: DeadLetter;
-  /** Unix milliseconds. */
+  /** Time at which the dead letter was stored, in Unix milliseconds. */
   readonly keptSinceMs: number;
 }
 

@@ -28,9 +28,8 @@ export type SendClaimResult =
   | { readonly kind: 'ours'; readonly owner: OwnerToken };
 
 /**
- * Records requests to a vendor that does not recognize repeated requests. A claim is written before the send, so it
- * remains if the process crashes. After another process has become the owner, the earlier owner can change nothing,
- * except by `sent`.
+ * Records which requests may have been sent to a vendor. A claim is written before the send, so it remains if the
+ * process crashes. After another process has become the owner, the earlier owner can change nothing, except by `sent`.
  */
 export interface SendingClaims {
   /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */

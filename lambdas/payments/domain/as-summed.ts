@@ -32,7 +32,7 @@ function areRefundsAsSummed(charge: ProcessorCharge, { payment, sums, refunds }:
   const pending = having('pending');
   return (
     checksumOf(having('succeeded')) === sums.settledCheck &&
-    // A refund that a rival has just begun is not in the books yet.
+    // The sums may contain a refund that a rival has just begun and that is not in the books yet.
     (pending.length === 0 || checksumOf(pending) === checksumWithout(sums.pendingCheck, inProgress)) &&
     having('failed').length === 0
   );

@@ -76,8 +76,8 @@ function reachedBy({ kind }: HoldChange): 'succeeded' | 'canceled' {
 }
 
 /**
- * Renders the response to the request that began this change. The response depends only on the payment's state, so the
- * owner, a retry and the resolver render the same response.
+ * Renders the response to the request that began this change. The response depends only on the payment's state, its
+ * details and the request's id, so the owner, a retry and the resolver render the same response.
  *
  * @param requestId the id of the request, for the body of a refusal
  */

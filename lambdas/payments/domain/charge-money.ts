@@ -23,7 +23,7 @@ export interface ChargeMoney {
 
 /**
  * Calculates the amounts of a charge.
- * @returns undefined when the charge captured no money
+ * @returns undefined if no captured money of the charge is recorded
  */
 export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | undefined {
   const { payment, strayCharges, refunds, disputes, sums } = state;

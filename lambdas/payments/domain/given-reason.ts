@@ -100,7 +100,10 @@ export function withoutSalts(subject: Subject): Subject {
   });
 }
 
-/** Returns the subject as the chain stores it: without reasons and salts, which are in details rows. */
+/**
+ * Returns the subject as the chain stores it: without salts, and without reasons that have a commitment. Both are in
+ * details rows.
+ */
 export function withoutReasons(subject: Subject): Subject {
   return mapReasons(subject, (given) => {
     const { reason, salt: _salt, ...rest } = given;

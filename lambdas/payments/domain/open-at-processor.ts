@@ -9,8 +9,9 @@ import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-c
 
 /**
  * Reports whether an object is open at the processor but not in the chain. This can be the charge itself, if the
- * payment does not wait for it; a refund or dispute that has ended or is missing in the chain; or a refund that may be
- * one of Payonce's own, whose response was lost. Objects that are open in the chain were queued with their transitions.
+ * payment does not wait for it; a refund or dispute that the chain lacks or shows with another status; or a refund that
+ * may be one of Payonce's own, if its response was lost. Objects that are open in the chain were queued with their
+ * transitions.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
@@ -28,8 +29,8 @@ export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): b
 }
 
 /**
- * Returns whether the charge, one of its refunds or one of its disputes is open, according to the processor or the
- * chain.
+ * Returns whether one of the charge's refunds or disputes is open, according to the processor or the chain, or whether
+ * the charge itself is open and needs a separate queue entry.
  */
 export function isOpen(charge: ProcessorCharge, state: PaymentState): boolean {
   const { refunds, disputes } = charge;

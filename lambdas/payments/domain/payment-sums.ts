@@ -134,8 +134,8 @@ export interface Bucket {
 const BUCKETS = 16;
 const MARKS = 2 ** 16;
 /**
- * Maximum number of marks in a row, so that the row stays below one kilobyte. With 500 refunds, a bucket has about 31
- * marks.
+ * Maximum number of marks that a transition's row contains, so that the row stays below one kilobyte. With 500 refunds,
+ * a bucket has about 31 marks.
  */
 const MAX_MARKS = 80;
 

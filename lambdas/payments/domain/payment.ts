@@ -8,7 +8,7 @@ import type { Fee, Fees } from './fees.ts';
 import type { Posting } from './posting.ts';
 
 export const PAYMENT_STATUSES = [
-  /** The processor was not called yet, or its outcome is not known yet. */
+  /** The processor was not called yet, or the outcome of the charge is not known yet. */
   'processing',
   /** The payer must approve the charge on a page of the processor. */
   'requires_action',
@@ -40,10 +40,10 @@ export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 
 /** The failure code of a payment whose captured amount or currency differs from the request. */
 export const WRONG_AMOUNT = 'wrong_amount';
-/** The code of a review because the processor no longer knows the payment's charge. */
+/** The failure code of a payment in review because the processor no longer has its charge. */
 export const CHARGE_VANISHED = 'charge_vanished';
 
-/** Returns whether Payonce or an operator declared the failure. The processor did not refuse the request. */
+/** Returns whether Payonce or an operator declared the failure, although the processor did not report one. */
 export function isOwnFailure({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }

@@ -34,7 +34,7 @@ export interface Posting {
 /**
  * Checks double entry: debits equal credits in every currency.
  *
- * @throws InvariantViolation when they do not
+ * @throws InvariantViolation if they do not, or if an amount is not a positive safe integer
  */
 export function assertBalanced(postings: readonly Posting[]): void {
   const sums = new Map<string, number>();

@@ -49,9 +49,9 @@ export interface ProcessorCharge extends Fees {
 }
 
 /**
- * Returns the payment that a charge's metadata names, in the field `payment` or in the field `operation`: the operation
- * of a charge has the payment's id. Reads both fields, because another user of the processor's account may have removed
- * one. A charge that names no payment is treated as another program's charge, unless a callback names its payment.
+ * Returns the payment that a charge's metadata names in the field `payment` or, without this field, in `operation`: the
+ * operation id of a charge is the payment's id. Another user of the processor's account may have removed one of the
+ * fields. A charge that names no payment is treated as another program's charge, unless a callback names its payment.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
@@ -81,7 +81,7 @@ export function isOwnCharge(
 }
 
 /**
- * Lists all facts that a charge contains about its payment, in the order in which they happened. After each fact was
+ * Lists all facts that a charge contains about its payment, in the order in which they happened. After all facts are
  * decided, the payment has the processor's state, even if callbacks were lost, redelivered or out of order.
  *
  * @param nowMs the creation time to set on refunds and disputes that are not recorded yet, in Unix milliseconds

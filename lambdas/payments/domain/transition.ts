@@ -51,7 +51,7 @@ export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Se
   readonly emailHash?: string;
 }
 
-/** One row of the Ledger: the payment after the transition, the postings, the event and the link in the hash chain. */
+/** One row of the Ledger: the transition's type and cause, the payment after it, the postings and the chain's hashes. */
 export interface Transition {
   /** The position in the chain, from 1. */
   readonly sequence: number;
@@ -67,7 +67,7 @@ export interface Transition {
    * as a stray charge.
    */
   readonly sums?: PaymentSums;
-  /** Present if the transition begins a change. */
+  /** Present only if the transition begins a change. Absent if {@link storedBegun} returns undefined. */
   readonly begun?: BegunChanges;
   /** The hash of the previous transition; 32 zero bytes for the first. */
   readonly prevHash: Uint8Array;
@@ -162,7 +162,10 @@ export function sealedNotes(digest: Digest, notes: PaymentNotes, salt: Uint8Arra
   return { ...notes, ...sealOf(digest, notes, salt) };
 }
 
-/** Returns the notes of a new payment with a seal. @param salt fresh for each payment */
+/**
+ * Returns the notes of a new payment with a seal, or without one if they are empty or contain only the order's id.
+ * @param salt fresh for each payment
+ */
 export function notesOfNew(
   digest: Digest,
   { orderId, ...request }: PaymentNotes & Pick<StoredDetails, 'orderId'>,

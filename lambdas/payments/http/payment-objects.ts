@@ -11,8 +11,8 @@ import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment
 import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
 /**
- * The schemas of a payment in requests, and of payments and refunds in responses, events and the API documents. Objects
- * in responses are open: a client must ignore unknown fields.
+ * The schemas of a payment in requests, and of payments, refunds and disputes in responses, events and the API
+ * documents. Objects in responses are open: a client must ignore unknown fields.
  */
 
 // ------------------------------------------------------------------------------------------------------------ requests
@@ -249,7 +249,7 @@ export const payment = /* @__PURE__ */ ifUsed(() =>
       return_url: z
         .string()
         .exactOptional()
-        .meta({ description: 'As requested. Omitted when the default page of the deployment is used.' }),
+        .meta({ description: 'As requested. Omitted if none was requested, or after an erasure.' }),
       details_erased: z
         .literal(true)
         .exactOptional()

@@ -98,7 +98,7 @@ const paymentItem = () =>
     createdAtMs: z.int(),
   });
 
-/** The salt is in the details row only. */
+/** The fields of a reason in a transition's row. The salt of the commitment is in the details row only. */
 const reasonFields = () => ({ reason: z.string().exactOptional(), commitment: bytes.exactOptional() });
 
 const decisionItem = () =>
@@ -386,8 +386,8 @@ export function parseTransition(item: Item): Transition {
 const referenceItem = z.lazy(() => z.object({ paymentId: z.string() }));
 
 /**
- * Returns the key of a reference's row. Each reference has a separate partition, because every payment with a reference
- * writes to it in its claim.
+ * Returns the key of a reference's row. Each reference has a separate partition, so that the claims of payments with
+ * different references do not write to the same partition.
  */
 export function referenceRowKey({ tenantId, mode, reference }: ReferenceName): Item {
   return {

@@ -86,7 +86,7 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
 
   /**
    * Merges the shards of a day. If a shard has more rows than were read, the result ends at the last row that was read
-   * from this shard.
+   * from this shard. If there are several such shards, it ends at the earliest of these rows.
    */
   async #outcomesOfDay(dayMs: number, after: OutcomePosition, untilMs: number, limit: number): Promise<OutcomePage> {
     const count = shardsAt(dayMs).outcomes;

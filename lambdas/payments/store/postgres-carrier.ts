@@ -35,7 +35,7 @@ export interface CopiedChain {
   readonly rowsOfCopy: (item: Item) => RowsOfCopy;
 }
 
-/** The chains of payments. */
+/** Converts the rows of payments. */
 export const PAYMENT_CHAIN: CopiedChain = {
   owns: (id) => parsePaymentId(id) !== undefined,
   rowOf: (stored) => transitionRow(parseTransition(stored)),
@@ -114,7 +114,7 @@ export class LedgerCarrier implements Carrier {
     this.#outbox = new Outbox(tools);
   }
 
-  /** Returns a carrier whose calls end at this time, in Unix milliseconds. A call to DynamoDB may end two seconds later. */
+  /** Returns a carrier that begins no attempt after this time, in Unix milliseconds. A call may end two seconds later. */
   until(untilMs: number): LedgerCarrier {
     return new LedgerCarrier({ ...this.#tools, pacing: { ...this.#tools.pacing, untilMs } });
   }

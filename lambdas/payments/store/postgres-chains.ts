@@ -35,7 +35,7 @@ export async function readChain(tools: PostgresTools, statement: Statement): Pro
   return { transitions: inOrder, details: detailsRowsOf(details) };
 }
 
-/** Reports whether the database has a payment or an order. */
+/** Returns whether the database contains the payment or order with this id. */
 export async function hasChain(tools: StatementTools, chainId: string): Promise<boolean> {
   const rows = await readRows(tools, {
     name: 'chain-exists',
@@ -45,7 +45,7 @@ export async function hasChain(tools: StatementTools, chainId: string): Promise<
   return rows.length > 0;
 }
 
-/** Reads the tenant of a payment or an order. @returns undefined if the database does not have it */
+/** Reads the tenant of a payment or an order. @returns undefined if the database does not contain the chain */
 export async function tenantOfChain(tools: StatementTools, chainId: string): Promise<TenantId | undefined> {
   const [row] = await readRows(tools, {
     name: 'chain-tenant',
@@ -55,7 +55,7 @@ export async function tenantOfChain(tools: StatementTools, chainId: string): Pro
   return row?.['tenant_id'] as TenantId | undefined;
 }
 
-/** Returns those of the given payments and orders that the database has. */
+/** Returns the ids of those given payments and orders that the database contains. */
 export async function chainsAmong(tools: StatementTools, ids: readonly string[]): Promise<readonly string[]> {
   const rows = await readRows(tools, {
     name: 'chains-among',
