@@ -47,7 +47,7 @@ interface Progress {
    * fault, and the time at which it ended.
    */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
-  /** The fault of the latest step. */
+  /** The fault of the latest failed step. Before any failure, the fault that no time was left. */
   fault: Fault;
   /** Minimum wait until the next step begins, in milliseconds from now. */
   waitAtLeastMs: number;

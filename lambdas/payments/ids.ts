@@ -19,8 +19,8 @@ export function isOrderId(id: ChainId): id is OrderId {
 
 /**
  * Derives the id of the payment that a request creates from the request's idempotency key and its scope. Therefore, the
- * idempotency record, the payment and the processor's key are found without an index, and a lost record cannot lead to a
- * second charge.
+ * idempotency record, the payment and the processor's key are found without an index, and a lost record cannot lead to
+ * a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
   return `${OperationPrefix.charge}${derivedCharacters(digest, scopeParts(scope))}` as PaymentId;
@@ -64,7 +64,7 @@ export function changeIdOf(
   return `${OperationPrefix[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
-/** Derives the id of the capture, cancellation or refund that this request begins. */
+/** Derives the id of the capture, cancellation or refund that a request begins, from its idempotency key. */
 export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
   return changeIdOf(digest, kind, paymentId, scopeParts(scope));
 }

@@ -48,7 +48,7 @@ export const order = z
     notifications: z.looseObject({
       email: z.enum(SHOWN_EMAIL).meta({
         description:
-          'State of the confirmation e-mail. `none`: not sent, because the order was canceled first. `delayed`: not sent yet; retried. `unknown`: it may have ' +
+          'State of the confirmation e-mail. `none`: not sent, because the order was canceled first. `delayed`: not sent yet; it will be retried. `unknown`: it may have ' +
           'been sent, and is not sent again automatically. `failed`: it was refused, or all attempts failed; in the latter case, an operator may still send it. ' +
           '`capped`: not sent, because the recipient had reached your daily limit. A failed e-mail never reverses the order.',
       }),

@@ -64,8 +64,9 @@ const CALL_TIMEOUT_MS = 5_000;
  * contain the state of breakers and retry budgets. Tokens are read from Secrets Manager when they are needed.
  *
  * When the attempts for an e-mail or a credit have failed, a delayed message triggers the last attempt. If it fails
- * too, the call is dead-lettered for an operator. An order waits for its reservation and its release, so its driver
- * retries these calls; a release that fails permanently is dead-lettered.
+ * too, or if a retry cannot help, the call is dead-lettered for an operator. An order waits for its reservation and its
+ * release, so its driver retries these calls. A release that fails permanently at a shop with the API of shop-api.ts is
+ * dead-lettered, too.
  */
 export async function configuredParties(config: PartiesConfig, tools: PartiesTools): Promise<Parties> {
   const deadLetters = deadLetterStore(config, tools);
@@ -208,7 +209,7 @@ function connect(
   };
 }
 
-/** Stands in for the referral program of a BigCommerce store, which has none: it credits nobody. */
+/** The referral program of a BigCommerce store. It credits nobody, because the store has no such program. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
 /** Returns a function that reads a secret from Secrets Manager. If the secret has several values, returns the first. */

@@ -21,9 +21,9 @@
  * Errors have the format of the processor's errors: 400 `invalid_request`, `invalid_json`, 404 `not_found`, 405
  * `method_not_allowed` with Allow, 422 `idempotency_key_mismatch`, and the codes below.
  *
- * In the sandbox, magic names cause the responses below, for tests and demonstrations. All other items are in stock, and
- * all other referrers are known. A call without a key is always treated as a first send. If any item is not in stock,
- * the response is 409 `out_of_stock`. Otherwise, the first magic name in the request determines the response.
+ * In the sandbox, magic names cause the responses below, for tests and demonstrations. All other items are in stock,
+ * and all other referrers are known. A call without a key is always treated as a first send. If any item is not in
+ * stock, the response is 409 `out_of_stock`. Otherwise, the first magic name in the request determines the response.
  *
  * | sku           | referrer     | first send                                 | later sends   |
  * |---------------|--------------|--------------------------------------------|---------------|

@@ -65,8 +65,8 @@ const review = (because: string): Decision => ({ kind: 'review', because });
 function decideCharge(fact: ChargeFact, state: PaymentState): Decision {
   const { payment } = state;
   if (isOfAnotherCharge(fact, payment)) return decideForeign(toForeignFact(fact, payment), state);
-  // Someone has changed the metadata of a stray charge at the processor, so that the charge looks like the payment's own
-  // charge. The money of the stray charge may already be on its way back to the payer.
+  // Someone has changed the metadata of a stray charge at the processor, so that the charge looks like the payment's
+  // own charge. The money of the stray charge may already be on its way back to the payer.
   if (isStrayOf(fact, state) && payment.status === 'processing')
     return review('the metadata of a stray charge names the operation of the payment');
   const cell = CHARGE_TABLE[rowOf(fact, payment)][payment.status];

@@ -244,7 +244,7 @@ export const TRANSITION_TYPES = [
 
 export type TransitionType = (typeof TRANSITION_TYPES)[number];
 
-/** The transition types that begin an operation. */
+/** The types of transitions that record a pending operation. They are not published as events. */
 const PENDING_TYPES = ['payment.created', 'capture.pending', 'void.pending', 'refund.pending'] as const;
 
 /** The transition types that are published as events. */
@@ -356,7 +356,7 @@ export interface Correction extends GivenReason {
   readonly reverses?: number;
 }
 
-/** An operator's request for a capture or a cancellation. The reason of a refund belongs to the refund itself. */
+/** An operator's request for a capture or a cancellation. A refund has no such object: it contains its reason itself. */
 export interface OperatorRequest extends GivenReason {
   readonly kind: 'request';
   /** The name of the operator who is responsible. */
@@ -420,7 +420,7 @@ export function freesReference(payment: Payment): boolean {
   return payment.status === 'failed' || payment.status === 'canceled';
 }
 
-/** Creates the first transition. It is written before the processor is called, and reserves the payment's id. */
+/** Creates a payment's first transition, which is written before the processor is called and reserves the payment's id. */
 export function create(
   payment: Omit<Payment, 'status' | 'amountCapturedMinor' | 'amountRefundedMinor'>,
 ): TransitionDraft {

@@ -51,7 +51,7 @@ export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Se
   readonly emailHash?: string;
 }
 
-/** One row of the Ledger: the transition's type and cause, the payment after it, the postings and the chain's hashes. */
+/** One row of the Ledger: the payment after the transition, the cause, the postings and the link in the hash chain. */
 export interface Transition {
   /** The position in the chain, from 1. */
   readonly sequence: number;

@@ -172,8 +172,8 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
   }
 
   /**
-   * Ends the retries of an orphan, but keeps the orphan. Has no effect on an orphan that was adopted: the index can still
-   * list such an orphan for a short time.
+   * Ends the retries of an orphan, but keeps the orphan. Has no effect on an orphan that was adopted: the index can
+   * still list such an orphan for a short time.
    */
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;

@@ -13,7 +13,10 @@ interface ChainRows {
   at(sequences: readonly number[]): Promise<readonly Transition[]>;
 }
 
-/** Reads, in at most three calls, the transitions that are needed to decide on a change. */
+/**
+ * Reads, in at most three calls, the transitions that are needed to decide on a change.
+ * @returns undefined if there is no such payment
+ */
 export async function readEnds(rows: ChainRows, operationId: OperationId): Promise<PaymentEnds | undefined> {
   const found = await rows.newest();
   const transitions = found.toReversed();

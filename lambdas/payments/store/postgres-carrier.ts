@@ -114,7 +114,10 @@ export class LedgerCarrier implements Carrier {
     this.#outbox = new Outbox(tools);
   }
 
-  /** Returns a carrier that begins no attempt after this time, in Unix milliseconds. A call may end two seconds later. */
+  /**
+   * Returns a carrier that begins no attempt after this time, in Unix milliseconds. A call to DynamoDB may end two
+   * seconds later.
+   */
   until(untilMs: number): LedgerCarrier {
     return new LedgerCarrier({ ...this.#tools, pacing: { ...this.#tools.pacing, untilMs } });
   }

@@ -10,8 +10,8 @@ import type { ChainId } from '../ids.ts';
 export const SELECT_TRANSITION = 'SELECT body::text, prev_hash, hash FROM transition';
 
 /**
- * Selects the rows of the chain `$1`. A statement appends conditions, an order and {@link UNION_DETAILS}, so that it
- * reads transitions and personal data in one snapshot.
+ * Selects the rows of the chain `$1`. A statement appends conditions, a sort order and {@link UNION_DETAILS}, so that
+ * it reads transitions and personal data in one snapshot.
  */
 export const SELECT_CHAIN_ROWS = `SELECT sequence, body::text, prev_hash, hash, NULL AS part, NULL::bytea AS salt, NULL::json AS details
   FROM transition WHERE chain_id = $1`;
