@@ -209,7 +209,7 @@ function connect(
   };
 }
 
-/** The referral program of a BigCommerce store. It credits nobody, because the store has no such program. */
+/** The referral program of a BigCommerce store. It gives no credits, because the store has no such program. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
 /** Returns a function that reads a secret from Secrets Manager. If the secret has several values, returns the first. */

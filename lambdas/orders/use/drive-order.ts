@@ -18,7 +18,7 @@ export interface Drive extends OrderCallContext {
   /** Facts that are known but not yet in the chain. @default none */
   readonly learnt?: readonly OrderFact[];
   /**
-   * Called before each call. If it returns false, the turn ends.
+   * Called before each call that the order needs. If it returns false, the call is not made, and the turn ends.
    * @default every call may be made
    */
   readonly mayCall?: (call: OrderCall) => Promise<boolean>;

@@ -51,7 +51,7 @@ function notThere(): never {
   invariant(false, 'an external service that is not configured was called');
 }
 
-/** Stubs for the external services when no shop is configured. */
+/** Stubs for the external services if no shop is configured. Every call to a stub throws an InvariantViolation. */
 export const NO_PARTIES: Required<Pick<OrderTools, 'stock' | 'referrals' | 'mailer' | 'ordersOf'>> = {
   stock: { reserve: notThere, release: notThere },
   referrals: { credit: notThere },
@@ -204,8 +204,8 @@ function isPayersTurn({ payment: { status } }: PaymentState): boolean {
 }
 
 /**
- * Reads the charge of a payment whose payer, according to the payment's chain, has not approved in time. The chain can
- * be wrong: a callback may be lost, and while the bank decides, the chain still shows that the payer must act.
+ * Reads the charge of a payment that the payer, according to the payment's chain, has not approved in time. The chain
+ * can be wrong: a callback may be lost, and while the bank decides, the chain still shows that the payer must act.
  *
  *   payer  approves ── the bank decides for days ─────────────────── paid
  *   order  ────────── a day has passed ── read: pending ── waits ─────┴─ fulfilled
@@ -389,7 +389,7 @@ function isReversed(state: PaymentState): boolean {
   const { status, chargeId } = state.payment;
   if (status === 'failed' || status === 'canceled') return true;
   const money = chargeId === undefined ? undefined : moneyOf(chargeId, state);
-  // The bank holds the amount of an open dispute. If the dispute is won, the order is reopened.
+  // Disputed amounts are not included, because the bank holds them. If a dispute is won, the order is reopened.
   return status === 'succeeded' && money !== undefined && money.leftMinor + money.pendingMinor <= 0;
 }
 

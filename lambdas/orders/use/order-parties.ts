@@ -90,7 +90,7 @@ export interface OrderEmail {
   readonly paymentId?: PaymentId;
   /** The tenant whose limit of e-mails per day and recipient applies. */
   readonly tenantId: TenantId;
-  /** A test-mode e-mail does not reach a real mailer. */
+  /** The mode of the order or the payment. Only the sandbox sends test-mode e-mails. */
   readonly mode: Mode;
   /** Time that determines the day on which the e-mail is counted, in Unix milliseconds. The same for every attempt. */
   readonly dueAtMs: number;

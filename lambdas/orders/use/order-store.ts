@@ -30,7 +30,7 @@ export interface OrderPlace {
 }
 
 export interface OrderTransitionReader {
-  /** Reads with strong consistency. */
+  /** Reads one transition with strong consistency. @returns undefined if it does not exist */
   readOrderTransition(place: OrderPlace): Promise<OrderTransition | undefined>;
 }
 
@@ -39,15 +39,18 @@ export interface OrderTransitionReader {
  * releases and reads these records.
  */
 export interface OrderStore {
-  /** Writes the record and the first transition in one transaction. */
+  /** Writes the record and, if given, the first transition with the order's contacts, in one transaction. */
   claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
   /**
    * Writes the stored response and the order's new transitions in one transaction, if the owner still holds the claim.
    */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
-  /** Appends transitions. Rivals are fenced only by the chain: each position can be taken once. */
+  /**
+   * Appends transitions. Rivals are fenced only by the chain: each position can be taken once. `transition_exists`: the
+   * position is already taken.
+   */
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
-  /** Reads with strong consistency, oldest first. */
+  /** Lists transitions of an order, oldest first, with strong consistency. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
   /** Lists the open orders that are due, longest overdue first. */
   openOrders(due: Due): Promise<readonly OpenOrder[]>;

@@ -78,7 +78,7 @@ export type SettlementStep =
 
 const conclude = (fact: 'unknown' | 'not_attempted' | 'undecidable'): SettlementStep => ({ do: 'conclude', fact });
 
-/** Returns whether the send window has closed. If so, no owner may send any more. */
+/** Returns whether the send window has closed. If so, owners may no longer send. */
 export function isSendWindowClosed({ nowMs, claimedAtMs }: Pick<SettlementState, 'nowMs' | 'claimedAtMs'>): boolean {
   return nowMs > claimedAtMs + SEND_WINDOW_MS;
 }
@@ -99,8 +99,8 @@ export function nextStep(state: SettlementState): SettlementStep {
 function canInquireBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
   if (state.abilities.claimsLost && state.lookedUp !== 'absent') return false;
-  // This is the first send, and a strong look-up has proved that no owner of a lost claim has sent a request. Therefore,
-  // the retention of the key does not matter.
+  // This is the first send, and a strong look-up has proved that no owner of a lost claim has sent a request.
+  // Therefore, the retention of the key does not matter.
   if (state.sent === 'nothing' && state.abilities.lookup.kind === 'strong') return true;
   return keyHonoured && state.sends < MAX_SENDS && state.timeLeft;
 }
