@@ -105,8 +105,8 @@ export class ArchiveStack extends Stack {
   }
 
   /**
-   * Allows the archiver of another account to write objects. Allows that account to read objects; its IAM policies
-   * decide which of its principals may do so.
+   * Allows the roles of the service stack in another account to write objects. Allows that account to read objects; its
+   * IAM policies decide which of its principals may do so.
    */
   #trust(account: string): void {
     const principals = [new AccountPrincipal(account)];

@@ -24,8 +24,8 @@ export interface ArchiveProps {
 /** Maximum number of rows per batch. A row has a few kilobytes, and Lambda also ends a batch at 6 MB. */
 const BATCH = 5_000;
 /**
- * Maximum age of a record in a batch. The Stream deletes records after 24 hours, and a batch that cannot be archived
- * must be reported earlier.
+ * Age at which Lambda stops retrying a record and parks its position in the Stream. The Stream deletes records after 24
+ * hours, and a record that cannot be archived must be reported earlier.
  */
 const MAX_RECORD_AGE = Duration.hours(20);
 /** Retention of the queue of parked records. */

@@ -18,8 +18,9 @@ import { ReplayCache } from './replay-cache.ts';
 import { type AuthoritySettings, postgresSettings } from './settings/authority.ts';
 
 /**
- * The permissions with which Lambda attaches a function to a VPC. They do not support resource-level permissions (AWS
- * Lambda developer guide, "Giving Lambda functions access to resources in an Amazon VPC").
+ * The actions that a function's role must allow, so that Lambda can attach the function to a VPC. They do not support
+ * resource-level permissions (AWS Lambda developer guide, "Giving Lambda functions access to resources in an Amazon
+ * VPC").
  */
 const ATTACH = [
   'ec2:AssignPrivateIpAddresses',

@@ -139,7 +139,7 @@ async function buildWithSharedFile(options: BuildOptions): Promise<void> {
   });
 }
 
-/** Returns the code size of an output. The file size is larger: it includes esbuild's source map. */
+/** Returns the code size of an output, in bytes. The file size is larger: it includes esbuild's source map. */
 function sizeOf(output: Metafile['outputs'][string] | undefined): number {
   return Object.values(output?.inputs ?? {}).reduce((sum, { bytesInOutput }) => sum + bytesInOutput, 0);
 }

@@ -32,7 +32,7 @@ export class Carrying extends Construct {
     });
     new RunbookAlarm(this, 'CopiesStopped', {
       description:
-        'A PostgreSQL row cannot be copied to the Ledger, or differs from it; its payment or order is no longer copied.',
+        'A PostgreSQL row cannot be copied to the Ledger, or differs from its copy; its payment or order is no longer copied.',
       entry: 'data.md#a-copy-is-stopped',
       metric: gauge(CarryMetric.stopped),
       threshold: 1,
@@ -40,8 +40,9 @@ export class Carrying extends Construct {
   }
 
   /**
-   * Allows a function to copy rows: to check that the Ledger has a row's predecessor, and to copy and erase personal
-   * data. After a commit, the function copies all uncopied rows of the chain, and these can include an erasure.
+   * Allows a function that may append to the Ledger to copy rows: to check that the Ledger has a row's predecessor, and
+   * to copy and erase personal data. After a commit, the function copies all uncopied rows of the chain, and these can
+   * include an erasure.
    */
   grantCarry(writer: PayonceFunction): void {
     const { ledger, registry } = this.#data;

@@ -181,8 +181,8 @@ export class DataStack extends Stack {
   }
 
   /**
-   * Sets the warm throughput of the table and its indexes. An index has its own throughput, and writes to the table are
-   * throttled if an index is throttled.
+   * Sets the warm throughput of every table and its indexes. An index has its own throughput, and writes to a table are
+   * throttled if one of its indexes is throttled.
    */
   #warm(WriteUnitsPerSecond: number): void {
     for (const table of this.node.findAll().filter((node) => node instanceof CfnTable)) {

@@ -39,10 +39,13 @@ const DEPLOYED: Readonly<Record<string, string>> = {
 
 /**
  * Keeps the logical ids of resources that were deployed before each area of the service was a construct. With new ids,
- * a deployment would lose the contents of queues and logs. A queue has only one policy: CloudFormation would first
- * write the policy under the new id and then delete it under the old id, so EventBridge could no longer send to the
- * queue. A rule that keeps its id can send to its queue during the whole deployment. The stack sets the ids, because
- * other apps that use the constructs never deployed the old ids.
+ * a deployment would replace the resources, and the contents of queues and logs would be lost.
+ *
+ * The policies: a queue has only one policy. CloudFormation would first write the policy under the new id and then
+ * delete it under the old id, so EventBridge could no longer send to the queue. The rules: a rule that keeps its id can
+ * send to its queue during the whole deployment.
+ *
+ * The stack sets the ids, not the constructs, because other apps that use the constructs never deployed the old ids.
  */
 export function keepDeployedIds({ node }: Stack): void {
   for (const [path, id] of Object.entries(DEPLOYED)) {

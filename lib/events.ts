@@ -38,8 +38,8 @@ const BATCH = 100;
  */
 const TIMEOUT = Duration.seconds(RELAY_MAX_WAIT_SECONDS + 60);
 /**
- * Maximum age of a record in a batch. The Stream deletes records after 24 hours, and a record that cannot be published
- * must be reported earlier.
+ * Age at which Lambda stops retrying a record and parks its position in the Stream. The Stream deletes records after 24
+ * hours, and a record that cannot be published must be reported earlier.
  */
 const MAX_RECORD_AGE = Duration.hours(20);
 /**
@@ -124,7 +124,8 @@ export class Events extends Construct {
               NewImage: { [LedgerTable.recentOutcomesIndex.partitionKey]: { S: FilterRule.exists() } },
             },
           }),
-          // Payonce only inserts rows, so the relay also receives every change or removal of a row and reports it.
+          // Payonce only inserts rows. The relay also receives every change or removal of a row, and reports it as a
+          // violation.
           FilterCriteria.filter({ eventName: FilterRule.notEquals('INSERT') as readonly object[] }),
         ],
       }),

@@ -95,7 +95,7 @@ export class Exports extends Construct {
     return writer;
   }
 
-  /** Allows a jobs worker to start a writer for each export that has none. */
+  /** Allows a jobs worker to start a writer for each open export that has none. */
   grantSweep(worker: PayonceFunction): void {
     const { registry } = this.#props.data;
     worker.setEnvironment({ [ExportsEnvironment.writer]: this.writer.function.functionName });

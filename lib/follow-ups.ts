@@ -22,7 +22,10 @@ export interface FollowUpsProps {
 
 const { commission: COMMISSION, commissionOfOrder: COMMISSION_OF_ORDER, commissionDue: COMMISSION_DUE } = RegistryRow;
 
-/** Two consumers of events: one for receipts, and one for the commissions of affiliates who referred customers. */
+/**
+ * Consumers of events: one for the commissions of affiliates who referred customers and, with an e-mail service, one
+ * for receipts.
+ */
 export class FollowUps extends Construct {
   readonly #props: FollowUpsProps;
 

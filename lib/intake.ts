@@ -122,8 +122,8 @@ export class Intake extends Construct {
   }
 
   /**
-   * Returns the function's settings: the name, tenant and mode of each sender. Also creates the queues that have a
-   * single sender.
+   * Returns the function's settings: the maximum age of a request, and the name, tenant and mode of each sender. Also
+   * creates the queues that have a single sender.
    */
   #settings(): IntakeSettings {
     const { oldestHours, senders } = this.#props.requests;

@@ -47,7 +47,7 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
   check(
     scopes.every((scope) => scope === JOBS_RUN),
     'scopes',
-    `must be among ${JOBS_RUN}`,
+    `must contain only ${JOBS_RUN}`,
   );
   check(overlap === undefined || OVERLAPS.includes(overlap), 'overlap', `must be ${OVERLAPS.join(' or ')}`);
   const range = `must be a whole number of seconds from ${JOB_PAGE_SECONDS} (one page) to ${LONGEST_RUN_SECONDS} (one day)`;

@@ -5,7 +5,10 @@ import type { RestoredTables } from './restored-tables.ts';
 /** Value of outputs whose resources are not deployed with these settings. */
 const NOT_DEPLOYED = 'not-deployed';
 
-/** CDK names of the outputs that contain the ARNs of secrets. Lists only secrets that some settings do not create. */
+/**
+ * CDK names of the outputs that contain the ARNs of secrets, by the secret's construct id. Lists only secrets that are
+ * not deployed with all settings.
+ */
 const SECRETS: Readonly<Record<string, string>> = {
   BigCommerceToken: 'BigCommerceToken1D77AA9AIdAE2BBC59',
   PostmarkToken: 'PostmarkTokenF70DB93DId4D4034F8',
@@ -39,9 +42,9 @@ interface Tables extends Readonly<Record<'idempotency' | 'registry' | 'views', D
 }
 
 /**
- * Declares the outputs that the service stack reads only with other settings than these. Without them, a change of
- * settings would remove outputs of this stack. If the update of the service stack then failed, its rollback would read
- * the removed outputs and fail, too.
+ * Declares the outputs that the service stack does not read with the current settings, but reads with other settings.
+ * Without them, a change of settings would remove outputs of this stack. If the update of the service stack then
+ * failed, its rollback would read the removed outputs and fail, too.
  *
  * @param restored the tables that replace declared tables
  */

@@ -10,9 +10,12 @@ import { AUTHORITY_RULES } from './settings/authority.ts';
 import { read } from './settings/rules.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
-/** The folder of each function's code in the published package, which contains no sources. */
+/**
+ * The folder with the code of all functions in the published package, one subfolder each. The package contains no
+ * sources.
+ */
 const PACKAGED = join(ROOT, 'functions');
-/** The folder for the functions that are bundled with the PostgreSQL stores. */
+/** The folder in the published package with the code of the functions that contain the PostgreSQL stores. */
 const PACKAGED_WITH_POSTGRES = join(ROOT, 'functions-postgres');
 /**
  * Temporary directories of this process. Each process has its own, because two processes may synthesize at the same
@@ -161,14 +164,17 @@ export function bundle(
   if (names.includes(DOCUMENTS)) buildConsole(join(directory, DOCUMENTS, 'console'));
 }
 
-/** Bundles the functions that use the authority, with the PostgreSQL stores. @param names as for {@link bundle} */
+/**
+ * Bundles functions that use the authority, with the PostgreSQL stores.
+ * @param names the names of the functions, by default all that use the authority; other names are ignored
+ */
 export function bundleWithPostgres(directory: string, names: readonly unknown[] = AUTHORITY_FUNCTIONS): void {
   const using = AUTHORITY_FUNCTIONS.filter((name) => names.includes(name));
   bundle(directory, using, true);
 }
 
 /**
- * Builds the operators' console or the lab page: an index file, and assets with hashed names.
+ * Builds the operators' console or the lab page into `directory`: an index file, and assets with hashed names.
  *
  * @param page the folder that contains the page's index
  * @throws Error when the page cannot be built
@@ -186,8 +192,8 @@ export function buildConsole(directory: string, page: 'console' | 'console/lab' 
 }
 
 /**
- * Bundles each source into an `index.mjs`, in a folder with the name of the source. Source paths are relative to the
- * project's root.
+ * Bundles each source into an `index.mjs`. The keys of `sources` are the subfolders of `directory`, and the values are
+ * source paths relative to the project's root.
  */
 export function bundleEach(sources: ReadonlyMap<string, string>, directory: string): void {
   rmSync(directory, { recursive: true, force: true });

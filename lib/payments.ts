@@ -25,8 +25,8 @@ export interface PaymentsProps {
 }
 
 /**
- * Number of repeated requests without a stored response, in five minutes, at which an alarm is raised. A client that
- * mistakenly retries last week's requests causes fewer.
+ * Number of repeated requests without a stored response in five minutes. Two consecutive periods with this many raise
+ * an alarm. A client that mistakenly retries last week's requests causes fewer.
  */
 const MISSED_REPLAYS = 20;
 

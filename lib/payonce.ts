@@ -35,9 +35,9 @@ export interface AddConsumerProps extends Pick<EventConsumerProps, 'events' | 'm
 }
 
 /**
- * A deployment of Payonce in an app: the stacks `PayonceData`, `PayonceService` and, with `sandbox`, `PayonceSandbox`,
- * each prefixed with the name of the environment. Create one for each environment. The package contains the bundled
- * functions, so no bundler runs.
+ * A deployment of Payonce in an app: the stacks `PayonceData` and `PayonceService`, with `sandbox` also
+ * `PayonceSandbox`, and with `archive` also `PayonceArchive`, each prefixed with the name of the environment. Create
+ * one for each environment. The package contains the bundled functions, so no bundler runs.
  */
 export class Payonce extends Construct {
   /** The stateful resources: the tables, the secrets, and the event bus `data.events.bus`. */

@@ -44,7 +44,8 @@ export class Reads extends Construct {
   }
 
   /**
-   * Routes the paths that only this function serves. The function also serves all paths without a route of their own.
+   * Routes the paths that only this function serves. The function also receives every request for which the API has no
+   * other route.
    */
   route(http: HttpApi): void {
     const below = ['/v1/events', '/v1/reports', '/v1/ledger'].map((path) => `${path}/{proxy+}`);

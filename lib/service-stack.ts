@@ -195,7 +195,7 @@ function calledProcessors({ processors }: Settings): string {
 }
 
 /**
- * Creates the external services for orders.
+ * Configures the external services of orders.
  * @returns undefined if there is neither a sandbox nor a setting for these services; there is no orders API in this
  * case
  */
@@ -227,7 +227,7 @@ function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackPr
 function setCallbackAddress(scope: Construct, http: HttpApi, { environment }: Settings): void {
   new StringParameter(scope, 'CallbackAddress', {
     parameterName: callbackAddressParameter(environment),
-    description: 'The callback address of the sandbox processor.',
+    description: 'The address to which the sandbox processor sends callbacks.',
     stringValue: `${http.url}${callbackPath(sandboxContract, 'test')}`,
   });
 }

@@ -306,7 +306,7 @@ export function readSettings(node: Node, processors: readonly ProcessorContract[
 }
 
 /**
- * Reads only the setting `environment`, for names of constructs that need no other setting.
+ * Reads only the setting `environment`; undefined if the deployment has no name.
  * @throws Error for an invalid name
  */
 export function environmentOf(node: Node): string | undefined {
@@ -319,7 +319,7 @@ export function tracingOf(node: Node): boolean {
 }
 
 /**
- * Returns the ARN of the key that encrypts tables, queues and buckets.
+ * Returns the ARN of the key that encrypts tables, queues and buckets; undefined if keys of AWS encrypt them.
  * @throws as {@link readSettings}
  */
 export function dataKeyOf(node: Node): string | undefined {
@@ -327,7 +327,7 @@ export function dataKeyOf(node: Node): string | undefined {
 }
 
 /**
- * Reads the retention settings.
+ * Reads the setting `retention`; undefined if it is absent.
  * @throws as {@link readSettings}
  */
 export function retentionOf(node: Node): Retention | undefined {
@@ -335,7 +335,7 @@ export function retentionOf(node: Node): Retention | undefined {
 }
 
 /**
- * Reads the peak rates, which determine the number of partitions of hot rows.
+ * Reads the peak rates, which determine the number of partitions of hot rows; undefined if the setting is absent.
  * @throws as {@link readSettings}
  */
 export function peakRatesOf(node: Node): readonly PeakRates[] | undefined {

@@ -14,8 +14,8 @@ export function deriveReplayId(digest: Digest, scope: KeyScope): string {
 }
 
 /**
- * Derives the operation id of a request to the webhook API that has an idempotency key. The same request always yields
- * the same id.
+ * Derives the operation id of a webhook API request from the scope of its idempotency key. The same request always
+ * yields the same id.
  */
 export function webhookOperation(digest: Digest, scope: KeyScope): OperationId {
   return `${OperationPrefix.webhookRequest}${derivedCharacters(digest, ['webhook_request', ...scopeParts(scope)])}` as OperationId;

@@ -3,8 +3,8 @@ import { CfnFunction, type Function, RecursiveLoop } from 'aws-cdk-lib/aws-lambd
 /**
  * Disables recursive-loop detection for a function that continues its work through messages to its own queue, or by
  * invoking itself. By default, Lambda stops such a chain after about sixteen calls (AWS Lambda developer guide, "Use
- * Lambda recursive loop detection to prevent infinite loops"). Without this setting, a run of two thousand items, or
- * one that waits for five minutes, would be dead-lettered.
+ * Lambda recursive loop detection to prevent infinite loops"). Without this setting, a job run with two thousand items,
+ * or a job run that waits for five minutes, would be dead-lettered.
  *
  * Call this only for functions whose chains of calls are bounded.
  */

@@ -31,9 +31,10 @@ export function bucketEncryption(
 }
 
 /**
- * Returns the key, imported once per stack. The stacks grant the key to no role, except that the CDK grants it to roles
- * that use queues. The key's policy admits the account through DynamoDB, SQS and S3 (docs/operate/data-key.md), so no
- * role can be omitted by mistake. The policies of the tables, queues and buckets decide who uses the data.
+ * Returns the key of the setting `dataKeyArn`, imported once per stack; undefined if the setting is absent. The stacks
+ * grant the key to no role, except that the CDK grants it to roles that use queues. The key's policy admits the account
+ * through DynamoDB, SQS and S3 (docs/operate/data-key.md), so no role can be omitted by mistake. The policies of the
+ * tables, queues and buckets decide who uses the data.
  */
 function dataKey(scope: Construct): IKey | undefined {
   const arn = dataKeyOf(scope.node);

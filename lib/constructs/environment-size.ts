@@ -16,7 +16,7 @@ const SUFFIX_BYTES = 14;
 const NAME_BYTES = 80;
 /** Estimated size of an address from another stack, in bytes. */
 const VALUE_BYTES = 110;
-/** Estimated size of an account id, a region or a suffix, in bytes. */
+/** Estimated size of an account id, a region or a URL suffix, in bytes. */
 const PSEUDO_BYTES = 16;
 
 /**
@@ -45,7 +45,7 @@ export function refuseLargeEnvironment({ node }: Function): void {
   });
 }
 
-/** Returns an upper bound of the size of a deployed value as JSON text, in bytes. */
+/** Estimates the size of a deployed value as JSON text, in bytes. The estimate is too large rather than too small. */
 function sizeOf(value: unknown, stackName: number): number {
   if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value).slice(1, -1));
   if (Array.isArray(value)) return value.reduce<number>((sum, part) => sum + sizeOf(part, stackName), 0);
@@ -65,9 +65,10 @@ interface StackOutput {
 }
 
 /**
- * Returns an upper bound of the size of a value from another stack. A `Ref` is a generated name of stack name, resource
- * id and suffix. The name of its output is longer than the id and the suffix together, so the length of the output name
- * replaces theirs. The `Ref` of a queue is a URL. For this URL and all other values, the result is a fixed estimate.
+ * Estimates the size of a value from another stack, in bytes. A `Ref` is usually a name that CloudFormation generates
+ * from the stack name, the resource id and a suffix. The name of its output is longer than the id and the suffix
+ * together, so the estimate is the stack name plus the output name. The `Ref` of a queue is a URL. For this URL and all
+ * other values, the estimate is fixed.
  */
 function sizeOfOutput({ StackName, OutputName }: StackOutput): number {
   return /^PublishOutputRef(?!DeadLetters)/.test(OutputName) ? StackName.length + OutputName.length : VALUE_BYTES;

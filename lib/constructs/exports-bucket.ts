@@ -31,7 +31,7 @@ export class ExportsBucket extends Construct {
       ],
     });
     const logs =
-      'CloudTrail data events record requests, if the account enables them. Links are created for callers of the API, whom the access log identifies.';
+      'CloudTrail data events record requests, if the account enables them. Links are created only for callers of the API, and the API has an access log.';
     const copies = 'A file can be exported again at any time, and is deleted after some days.';
     Validations.of(this.bucket).acknowledge(
       { id: 'AwsSolutions::AwsSolutions-S1', reason: logs },

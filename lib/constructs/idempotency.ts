@@ -20,7 +20,10 @@ export type RecordKind = keyof typeof OperationPrefix;
 
 const CLAIMED: readonly RecordKind[] = ['charge', 'capture', 'cancel', 'refund', 'return', 'order', 'callback'];
 
-/** The table of idempotency records and effect records. A completed record expires after its retention period. */
+/**
+ * The table of idempotency records and effect records. A completed record expires after its retention period, unless it
+ * is permanent.
+ */
 export class Idempotency extends DataTable {
   constructor(scope: Construct, id: string, { retain, restored }: IdempotencyProps) {
     const { partitionKey, timeToLiveAttribute, openClaimsIndex } = IdempotencyTable;
@@ -63,8 +66,10 @@ export class Idempotency extends DataTable {
   }
 
   /**
-   * Allows `grantee` to read the records of callbacks, and the records of requests that write a claim before they call
-   * a processor or a party.
+   * Allows `grantee` to read records of some kinds.
+   *
+   * @param kinds @default the records of callbacks, and the records of requests that write a claim before they call a
+   * processor or a party
    */
   grantReadClaims(grantee: IGrantable, kinds: readonly RecordKind[] = CLAIMED): void {
     this.grantRows(grantee, 'ReadClaims', ['dynamodb:GetItem'], kinds.map(recordsOf));

@@ -32,7 +32,7 @@ export class JobAlarms extends Construct {
     const overdue = { entry: 'jobs.md#a-job-was-missed', metric: overdueMetric() };
     new RunbookAlarm(this, 'Missed', {
       ...overdue,
-      description: 'No run of a job has succeeded in time.',
+      description: 'A job is overdue: none of its runs has succeeded in time.',
       threshold: 1,
     });
     // A count is never below zero, so only missing data raises this alarm.

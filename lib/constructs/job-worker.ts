@@ -28,8 +28,8 @@ const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 
 /**
- * Delivers runs to a function one message at a time, and allows the function to send itself the message for the next
- * page.
+ * Delivers the messages of runs to a function, one message per execution, and allows the function to send itself the
+ * message for the next page.
  */
 export class JobWorker extends Construct {
   readonly queue: Queue;

@@ -33,8 +33,8 @@ const AUTHENTICATION = {
 
 /**
  * A Kafka topic that Lambda reads for a function, on Amazon MSK or self-managed brokers. Lambda commits an offset after
- * the function has returned. There is no failure destination: with one, Lambda discards a batch to the destination
- * after ten attempts.
+ * the function has returned. There is no failure destination: with one, Lambda would send a batch to the destination
+ * after ten attempts, and then skip the batch.
  */
 export class KafkaTopic extends Construct {
   readonly #props: KafkaTopicProps;
@@ -63,7 +63,7 @@ export class KafkaTopic extends Construct {
     Validations.of(mapping).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',
       reason:
-        'With a failure destination, Lambda discards a batch to the destination after ten attempts (AWS Lambda developer guide, "Using a Kafka topic as an ' +
+        'With a failure destination, Lambda sends a batch to the destination after ten attempts, and then skips it (AWS Lambda developer guide, "Using a Kafka topic as an ' +
         'on-failure destination"). Without one, Lambda retries until the function can store the records.',
     });
     this.#watch(mapping, topic);

@@ -50,7 +50,8 @@ const ALARMS_SHOWN = 100;
 
 /**
  * The operator's dashboards: one for the alarms and the flow of money from requests to the ledger, one for the
- * infrastructure. Each has at most 50 metrics, so that the first three dashboards of an account are free.
+ * infrastructure. Each has at most 50 metrics, because AWS charges nothing for the first three such dashboards of an
+ * account.
  */
 export class Overview extends Construct {
   constructor(scope: Construct, id: string, props: OverviewProps) {
@@ -67,7 +68,7 @@ export class Overview extends Construct {
     for (const row of [functions(props), stores(props)]) machines.addWidgets(...row);
   }
 
-  /** Creates a dashboard. Dashboard names are unique in the account, not only in the region. */
+  /** Creates a dashboard. Its name contains the region, because dashboard names must be unique in the account. */
   #dashboard(id: string, name: string): Dashboard {
     const environment = environmentOf(this.node);
     return new Dashboard(this, id, {

@@ -5,7 +5,7 @@ import { METRIC_NAMESPACE, OUTBOUND_SERVICE, VENDOR_DIMENSION } from '../../lamb
 import { environmentOf } from '../settings.ts';
 
 export interface PayonceMetricProps {
-  /** The service name under which functions count the metric. */
+  /** The service name under which functions write the metric. */
   readonly service: string;
   readonly name: string;
   /** CloudWatch statistic. @default Sum */
@@ -22,12 +22,12 @@ export function metricNamespace(node: Node): string {
 }
 
 /**
- * Namespace of the metrics, resolved where a metric is used. A metric belongs to no stack, so the alarm or dashboard
- * that shows it determines the environment.
+ * Namespace of the metrics, resolved where a metric is used. A `Metric` object belongs to no stack, so the environment
+ * is that of the alarm or dashboard in which the metric is used.
  */
 const NAMESPACE = Lazy.uncachedString({ produce: ({ scope }) => metricNamespace(scope.node) });
 
-/** Returns a metric that Payonce's functions count. */
+/** Returns a metric that Payonce's functions write. */
 export function payonceMetric({ service, name, statistic = 'Sum', period, of = {} }: PayonceMetricProps): Metric {
   return new Metric({
     namespace: NAMESPACE,

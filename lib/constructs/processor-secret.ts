@@ -18,9 +18,9 @@ export interface ProcessorSecretProps {
 }
 
 /**
- * A secret shared with a processor: a JSON object in which every value is active. One value is generated, unless the
- * processor issues the secret. Warning: a change to how values are generated makes CloudFormation regenerate every
- * value.
+ * A secret for signing, hashing or authentication, for example the signing key of a processor's callbacks. It is a JSON
+ * object in which every value is active. One value is generated, unless an external system issues the secret. Warning:
+ * a change to how values are generated makes CloudFormation regenerate every value.
  */
 export class ProcessorSecret extends Secret {
   constructor(scope: Construct, id: string, props: ProcessorSecretProps) {
@@ -40,7 +40,7 @@ export class ProcessorSecret extends Secret {
     Validations.of(this).acknowledge(
       {
         id: 'AwsSolutions::AwsSolutions-SMG4',
-        reason: 'The processor issues and rotates the secret. The old and the new value are active during a rotation.',
+        reason: 'An operator rotates the secret. The old and the new value are active during a rotation.',
       },
       {
         id: 'PCI.DSS.321::PCI.DSS.321-SecretsManagerUsingKMSKey',

@@ -94,7 +94,7 @@ export class Registry extends DataTable {
       api.setEnvironment({ [Environment.identityProvider]: JSON.stringify(this.#identityProvider) });
   }
 
-  /** Allows `grantee` to read whether a tenant exists. */
+  /** Allows `grantee` to read the rows of tenants, for example to check that a tenant exists. */
   grantReadTenants(grantee: IGrantable): void {
     this.grantRows(grantee, 'ReadTenants', ['dynamodb:GetItem'], [RegistryRow.tenants]);
   }

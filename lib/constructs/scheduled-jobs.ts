@@ -24,8 +24,8 @@ const LATEST = Duration.hours(1);
 /** Shortest maximum event age that the Scheduler accepts (EventBridge Scheduler API reference, "RetryPolicy"). */
 const SOONEST_GIVEN_UP = Duration.minutes(1);
 /**
- * Maximum number of delivery attempts. The Scheduler waits longer before each attempt, so fewer than this number fit
- * into an hour. In practice, the age of the invocation ends the attempts.
+ * Maximum number of delivery retries. The Scheduler waits longer before each retry, so fewer than this number fit into
+ * an hour. In practice, the age of the invocation ends the retries.
  */
 const DELIVERY_ATTEMPTS = 20;
 /**
@@ -108,8 +108,8 @@ export class ScheduledJobs extends Construct {
 }
 
 /**
- * Returns how long an invocation is useful: at most an hour, and only until the next invocation, which does the same
- * work.
+ * Returns the maximum age of an invocation. An invocation is useful until the next one, which does the same work, but
+ * at most for an hour. The Scheduler accepts no less than a minute.
  */
 function usefulFor({ every }: JobEntry): Duration {
   return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));

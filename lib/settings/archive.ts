@@ -81,7 +81,7 @@ export const ARCHIVE_RULES = {
 
 /**
  * Refuses archive settings that contradict each other.
- * @throws Error for settings of an archive that is not created, or that another account creates
+ * @throws Error when `archiveBucket` is set without `archive`, or `archiveWriter` is set with `archive`
  */
 export function refuseArchiveConflicts({ archive, archiveBucket, archiveWriter }: ArchiveSettings): void {
   if (archiveBucket !== undefined && !archive)

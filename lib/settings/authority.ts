@@ -129,7 +129,10 @@ function readShard(given: unknown): ShardSettings | undefined {
   return isAllowed && isKnown ? ({ name, ...address } as unknown as ShardSettings) : undefined;
 }
 
-/** Returns the PostgreSQL databases in these settings. */
+/**
+ * Returns the settings of the PostgreSQL databases.
+ * @throws Error without `postgresSecretArn`; {@link refuseAuthorityConflicts} refuses such settings earlier
+ */
 export function postgresSettings(settings: AuthoritySettings): PostgresSettings {
   const { postgresSecretArn: secretId, postgresHost: host, postgresPort: port } = settings;
   const { postgresDatabase: database, postgresCaFile: caFile, postgresShards: shards } = settings;
@@ -152,7 +155,10 @@ function idsOf(kind: 'subnet' | 'sg'): Rule<readonly string[]> {
   };
 }
 
-/** Refuses `postgres` without a database, and settings of a database that is not selected. @throws Error */
+/**
+ * Refuses authority settings that are incomplete or contradict each other, for example `postgres` without a secret.
+ * @throws Error naming the settings
+ */
 export function refuseAuthorityConflicts(settings: AuthoritySettings): void {
   const { authority, postgresSecretArn, postgresSubnets, postgresSecurityGroups } = settings;
   refuseLinkConflicts(settings);

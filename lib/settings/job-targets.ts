@@ -44,9 +44,9 @@ const MAX_CHARACTERS = 2_000;
 
 /**
  * Checks the job targets.
- * @param allowLoopback whether the deployment may call this machine, over plain HTTP
- * @throws Error that lists all faults in one line, because the AWS CDK CLI and `payonce cost` print only the first line.
- * Each fault contains the target, the job, the field, the given value and the allowed values
+ * @param allowLoopback whether the address of a target may be a loopback address, with plain HTTP
+ * @throws Error that lists all faults in one line, because the AWS CDK CLI and `payonce cost` print only the first
+ * line. Each fault contains the target, the job, the field, the given value and the allowed values
  */
 export function refuseBadTargets({ jobTargets = {} }: JobTargetSettings, allowLoopback: boolean): void {
   const ids = new Set<string>(jobsOf('postgres').map(({ id }) => id));
@@ -61,7 +61,7 @@ function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopba
   const checkOf =
     (where: string, given: object) =>
     (holds: boolean, field: string, allowed: string): void => {
-      const shown = JSON.stringify((given as Record<string, unknown>)[field]) ?? 'left out';
+      const shown = JSON.stringify((given as Record<string, unknown>)[field]) ?? '(missing)';
       if (!holds) faults.push(`${where}: ${field} ${shown} ${allowed}`);
     };
   if (!NAME.test(name)) faults.push(`${name}: the name must be 2 to 30 lower-case letters, digits and single hyphens`);

@@ -76,7 +76,7 @@ describe('the job registry', () => {
       'sweep-rooms: scopes [] must not be empty: the route requires jobs:run',
     ],
     ['scopes without jobs:run', { scopes: ['admin'] }, 'scopes ["admin"] must contain jobs:run'],
-    ['an unknown scope', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must be among jobs:run'],
+    ['an unknown scope', { scopes: ['jobs:run', 'root'] }, 'scopes ["jobs:run","root"] must contain only jobs:run'],
     ['an unknown overlap policy', { overlap: 'maybe' }, 'overlap "maybe" must be forbid or allow'],
     [
       'a maximum duration shorter than a page of work needs',

@@ -45,7 +45,7 @@ describe('the setting jobTargets', () => {
       { membership: { ...MEMBERSHIP, jobs: [{ ...JOB, path: 'v1/x?y=z' }] } },
       'path "v1/x?y=z" must be an absolute path',
     ],
-    [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, path: undefined }] } }, 'path left out must be an absolute path'],
+    [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, path: undefined }] } }, 'path (missing) must be an absolute path'],
     [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, scopes: [] }] } }, 'scopes [] must be a list of scopes such as'],
     [{ membership: { ...MEMBERSHIP, jobs: [{ ...JOB, window: 5 }] } }, 'window 5 must be 60 to 86400 seconds'],
   ])('refuses %j', (targets, message) => {

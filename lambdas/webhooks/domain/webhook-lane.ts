@@ -12,8 +12,8 @@ export interface WebhookLane extends WebhookOwner {
   /** Starts at 1. Each write expects the revision that was read and stores the next revision. */
   readonly revision: number;
   /**
-   * Number of consecutive runs, up to the latest one, in which an attempt was slow and failed. A run without a result
-   * does not change it.
+   * Number of consecutive runs, up to the latest one, in which an attempt was slow and failed. A run in which no
+   * attempt had a result does not change the number.
    */
   readonly hung: number;
   /** Time at which deliveries were last announced, in Unix milliseconds. */
@@ -52,8 +52,8 @@ const LANE_LEASE_MS = 60_000;
  */
 const HUNG_WAITS_MS: readonly number[] = [30_000, 60_000, 120_000, 300_000, 600_000, 900_000];
 /**
- * Wait after a run in which no attempt had a result, in milliseconds. Such a run found only deliveries that rivals had
- * claimed, or the store failed.
+ * Minimum wait after a run in which no attempt had a result, in milliseconds. In such a run, no delivery was due,
+ * rivals had claimed all due deliveries, or the store failed.
  */
 const IDLE_WAIT_MS = 5_000;
 /**
@@ -63,7 +63,7 @@ const IDLE_WAIT_MS = 5_000;
 const LOOK_MS = 60_000;
 /**
  * Lifetime of a lane without deliveries, in milliseconds. A writer first reads that the endpoint is slow, or announces
- * deliveries, and then writes the deliveries. The lifetime must exceed the time between the two steps.
+ * deliveries, and then writes the deliveries. The lifetime must exceed the time between the first step and the write.
  */
 const LINGER_MS = 10 * 60_000;
 

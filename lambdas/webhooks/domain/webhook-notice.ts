@@ -18,8 +18,8 @@ export type StateChange =
   | { readonly kind: 'disabled'; readonly reason: Disabled['reason'] };
 
 /**
- * The event about a change of an endpoint's state. The event is written in the same transaction as the change, so each
- * change has exactly one event. It stays in the due queue until the bus accepts it.
+ * The event about a change of an endpoint's state. One transaction writes the event and the change, so each change has
+ * exactly one event. The event stays in the due queue until the bus accepts it.
  */
 export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
   readonly endpointId: string;

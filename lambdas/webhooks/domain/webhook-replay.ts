@@ -17,7 +17,9 @@ export interface WebhookReplay extends WebhookOwner {
    * Set if the replay redelivers only events that the endpoint has never accepted. @default all events are redelivered
    */
   readonly onlyUndelivered?: true;
-  /** Start of the next page, in the format of {@link PastEvents}. */
+  /**
+   * Start of the next page, in the format of `PastEvents` (use/webhooks.ts). Absent until the first page is processed.
+   */
   readonly cursor?: string;
   readonly sent: number;
   /** Time at which the next page is due, in Unix milliseconds. Set while a page remains to be processed. */

@@ -20,7 +20,7 @@ const endpointFields = {
     .nullable()
     .meta({
       description:
-        'Why nothing is sent: `requested`; `gone` (the endpoint responded with 410); or `failing` (for three days).',
+        'Why nothing is sent: `requested`; `gone` (the endpoint responded with 410); or `failing` (for three days). `null`: the endpoint is enabled.',
     }),
   failing_since: unixSeconds.nullable().meta({
     description:

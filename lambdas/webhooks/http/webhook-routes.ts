@@ -352,7 +352,7 @@ const postReplay = keyed({
     tag: 'Webhooks',
     summary: 'Send the events of a time range again',
     description:
-      'Resends the events of the time range to which the endpoint subscribes, with their original ids. With `only_undelivered`, resends only those that the endpoint has not accepted.',
+      'Resends the events of the time range that have a subscribed type, with their original ids. With `only_undelivered`, resends only those that the endpoint has not accepted.',
     path,
     key: ['replay', NOTHING_TWICE],
     requests: {

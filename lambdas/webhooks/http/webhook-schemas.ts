@@ -28,7 +28,7 @@ const events = z
   .min(1, 'must have at least one event type')
   .max(WEBHOOK_EVENT_TYPES.length, `must have at most ${WEBHOOK_EVENT_TYPES.length} event types`)
   .refine((types) => new Set(types).size === types.length, 'must not contain an event type twice')
-  .refine((types) => !types.includes('*') || types.length === 1, 'must be either * alone, or event types without *')
+  .refine((types) => !types.includes('*') || types.length === 1, 'must contain either only *, or event types without *')
   .meta({
     description: 'The event types to send. `["*"]`: all types, including types that are added later.',
     example: ['*'],

@@ -31,7 +31,7 @@ function parseWebhookTask(body: string): WebhookTask {
 
 export interface TaskTools extends LaneTools, Pick<ReplayTools, 'pastEvents'> {
   readonly telemetry: Pick<Telemetry, 'run' | 'fault'>;
-  /** Parks messages whose attempts all failed. */
+  /** Parks a message after the last failed attempt to process it. */
   readonly parking: MessageParking;
 }
 

@@ -66,8 +66,8 @@ import {
 type WebhookTables = Pick<StoreTables, 'idempotency' | 'registry'> & Partial<Pick<StoreTables, 'ledger'>>;
 
 /**
- * Stores endpoints, deliveries, replays and the due queue in the Registry table, and effect records in the Idempotency
- * table.
+ * Stores endpoints, deliveries, replays, lanes and endpoint events in the Registry table, together with the due queue.
+ * Stores effect records in the Idempotency table, and activity-log entries in the Ledger.
  */
 export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpoints {
   readonly #client: DynamoDBDocumentClient;
@@ -78,7 +78,8 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpo
   /**
    * Creates the store.
    *
-   * @param unreadable receives due rows and deliveries that cannot be parsed @default the read fails
+   * @param unreadable receives the rows of a list that cannot be parsed: due rows, deliveries and endpoint lists
+   * @default the read fails
    */
   constructor(
     client: DynamoDBDocumentClient,

@@ -124,7 +124,7 @@ const noticeItem = itemSchema<WebhookNotice>()({
   sweepAtMs: z.int(),
 });
 
-/** An entry of the due queue, which contains the key of its row. */
+/** Schema of an entry of the due queue. The entry contains the key of its row. */
 const dueEntry = z.object({
   [KeyAttribute.partition]: z
     .string()
@@ -145,8 +145,8 @@ export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
 }
 
 /**
- * Index partition of the endpoint lists that contain a failing endpoint, or an endpoint that was disabled because it
- * failed. One partition is enough, because these lists change rarely.
+ * Index partition of the endpoint lists that contain a failing endpoint, or an endpoint that Payonce disabled. One
+ * partition is enough, because these lists change rarely.
  */
 export const FAILING_PARTITION = `${QueueRow.failingEndpoints}0`;
 
@@ -296,7 +296,7 @@ const owned = z.object({ ...owner, dueAtMs: z.number() });
 /**
  * Parses the data of a moved row.
  *
- * @returns the group `unreadable` when the row has no valid owner, because even such a row must be queued
+ * @returns the group `unreadable` when the row has no valid owner or due time, because even such a row must be queued
  */
 export function movedRow(row: Item = {}): MovedWebhook {
   const { success, data } = owned.safeParse(row);

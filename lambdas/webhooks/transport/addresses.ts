@@ -95,8 +95,8 @@ function mappedIpv4(written: string): string | undefined {
 
 export interface AddressRulesOptions {
   /**
-   * Whether loopback addresses are also allowed, over plain HTTP. Only for the local stack, where the receiver runs on
-   * the same machine.
+   * Whether loopback addresses are also allowed, over HTTP or HTTPS and with any port. Only for the local stack, where
+   * the receiver runs on the same machine.
    */
   readonly allowLoopback: boolean;
 }
@@ -106,7 +106,7 @@ const FIRST_FREE_PORT = 1024;
 const HTTPS_PORT = 443;
 const LONGEST_URL = 2_048;
 
-/** Names that never resolve to the public internet (RFC 6761, RFC 6762, RFC 8375, ICANN's `.internal`). */
+/** Names that never resolve to the public internet (RFC 6761, RFC 6762, RFC 7686, RFC 8375, ICANN's `.internal`). */
 const PRIVATE_NAMES = /(?:^|\.)(?:localhost|local|internal|intranet|lan|home\.arpa|onion|test|invalid|example)$/;
 
 const REFUSALS: Readonly<Record<Exclude<WebUrl['kind'], 'good'>, string>> = {

@@ -42,7 +42,7 @@ export interface ReplayWebhooks extends KeyedRequest {
   readonly isPartial?: boolean;
 }
 
-/** The possible reasons why a replay is refused, in order of precedence. */
+/** The possible reasons why a replay is refused. A {@link ResendRefusal} takes precedence. */
 export type ReplayRefusal =
   | ResendRefusal
   /** Deliveries of a part of the range are no longer stored, so it is not known which events were accepted. */
@@ -218,14 +218,14 @@ async function deliveriesOf(
 type PageDeliveries =
   | { readonly deliveries: readonly Revised<Delivery>[] }
   /**
-   * The last attempt of a delivery is in progress, and the endpoint may still accept it. The page is processed at
-   * `untilMs` (Unix milliseconds), when the lease of that attempt ends.
+   * For some deliveries, an attempt that no retry follows is in progress, and the endpoint may still accept them. The
+   * page is processed at `untilMs` (Unix milliseconds), when the last lease of these attempts ends.
    */
   | { readonly untilMs: number };
 
 /**
- * Returns the delivery to write. Returns none if an attempt is running and is not the last one of its schedule: such an
- * attempt already satisfies the replay.
+ * Returns the delivery to write. Returns none if an attempt is running and a retry would follow it: such an attempt
+ * already satisfies the replay.
  */
 function again(
   { fresh, was }: { readonly fresh: Delivery; readonly was: Delivery | undefined },

@@ -9,12 +9,16 @@ import type { WebhookSecrets } from './webhooks.ts';
  */
 const SEALED = /^derived:(?<root>[0-9a-f]{16}):(?<version>[1-9]\d{0,8})$/;
 
-/** Returns the placeholder for the newest secret in a stored response. */
+/** Returns the placeholder that stands for the endpoint's newest secret in a stored response. */
 export function sealedSecret({ secrets: [newest] }: Pick<WebhookEndpoint, 'secrets'>): string {
   return newest === undefined ? '' : `derived:${newest.root}:${newest.version}`;
 }
 
-/** Returns the endpoint and the version of the secret to which a stored response refers. */
+/**
+ * Returns the endpoint id and the secret version in the placeholder of a stored response.
+ *
+ * @returns undefined when the response has no placeholder
+ */
 export function sealedIn({
   body,
 }: Answer): { readonly endpointId: string; readonly version: SecretVersion } | undefined {
@@ -24,7 +28,8 @@ export function sealedIn({
 }
 
 /**
- * Returns a stored response in which the secret replaces the placeholder.
+ * Returns a stored response in which the secret replaces the placeholder. Returns a response without a placeholder
+ * unchanged.
  *
  * @throws RetryableError `webhook_root_unknown` when this process does not know the secret's root key
  */

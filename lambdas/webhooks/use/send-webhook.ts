@@ -69,9 +69,9 @@ export interface SendTools {
 export type SendOutcome =
   /** The delivery has ended, is claimed by a rival, or is not due yet. Its message can be deleted. */
   | 'nothing_due'
-  /** The endpoint was deleted or disabled. */
+  /** Nothing was sent, because the endpoint was deleted or disabled. */
   | 'dropped'
-  /** The endpoint is isolated. */
+  /** The endpoint is isolated, so its lane will make the attempt. */
   | 'moved_to_lane'
   /** Too much of the lease had passed to send safely. Nothing was sent; the sweep retries when the lease ends. */
   | 'too_late'
@@ -96,14 +96,16 @@ export type SendOutcome =
 const AFTER_CALL_SECONDS = 6;
 
 /**
- * Page size of the check for a recent success before an endpoint is disabled. The check reads the latest page, and one
- * page from each time in {@link LOOKED_AT_SINCE}.
+ * Page size of the check for a recent success before an endpoint's state becomes `failing` or `disabled`. The check
+ * reads the latest page, and pages that begin at earlier times: from the start of the schedule, or from each time in
+ * {@link LOOKED_AT_SINCE}.
  */
 const LOOKED_AT = 100;
 /**
- * Times from which deliveries are checked in addition to the latest ones, because the latest deliveries of a busy
- * endpoint may all fall into one outage. Each time is a fraction of the schedule's duration, counted back from now. The
- * first one is a whole schedule ago, which is before the start of any outage shorter than the schedule.
+ * Times from which deliveries are checked before an endpoint is disabled, in addition to the latest ones, because the
+ * latest deliveries of a busy endpoint may all fall into one outage. Each time is a fraction of the schedule's
+ * duration, counted back from now. The first one is a whole schedule ago, which is before the start of any outage
+ * shorter than the schedule.
  */
 const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64, 1 / 256] as const;
 
@@ -306,7 +308,7 @@ async function record(
   });
 }
 
-/** Returns whether the endpoint must be disabled because it has been slow for longer than the retry schedule. */
+/** Returns whether this attempt failed and the endpoint has been slow for longer than the retry schedule. */
 function isSlowForWholeSchedule(slow: WebhookEndpoint['slow'], result: AttemptResult, nowMs: number): boolean {
   return slow !== undefined && nowMs - slow.sinceMs > SCHEDULE_MS && !isAccepted(result);
 }
@@ -361,8 +363,8 @@ async function isolate(
 }
 
 /**
- * Returns whether the endpoint accepts other events. An endpoint must not be disabled only because it cannot process
- * one of them.
+ * Returns whether the endpoint has recently accepted an event. An endpoint must not be disabled only because it cannot
+ * process one particular event.
  */
 function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
   const times = LOOKED_AT_SINCE.map((part) => Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS));

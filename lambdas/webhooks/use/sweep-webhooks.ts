@@ -36,11 +36,11 @@ const ROUND_MS = 10 * 60_000;
 const SHARE = 100;
 
 /**
- * Queues due tasks: retries with long waits, and tasks whose message was lost. Publishes the events of endpoints. Each
- * row is first moved to a later time, so it is handled once per round, and a backlog does not hide later rows. A task
- * that is queued twice takes effect once, and an event that is published twice has the same id.
+ * Queues due tasks: retries with long waits, and tasks whose message was lost. Publishes the events about endpoints'
+ * states. Each row is first moved to a later time, so it is handled once per round, and a backlog does not hide later
+ * rows. A task that is queued twice takes effect once, and an event that is published twice has the same id.
  *
- * @returns the number of rows that were queued or moved to a lane
+ * @returns the number of rows that were moved to a later time or to a lane
  */
 export async function sweepWebhooks(tools: SweepWebhooksTools, deadlineMs = Infinity): Promise<number> {
   const { due, tasks, clock } = tools;
@@ -84,7 +84,7 @@ function counted(shares: Map<string, number>, endpointId: string): number {
   return share;
 }
 
-/** The lanes that were opened, by endpoint. Undefined for a lane that cannot be woken. */
+/** The tasks of the lanes that this run has woken, by endpoint id. Undefined for a lane that could not be woken. */
 type Lanes = Map<string, GroupedTask | undefined>;
 
 /**
@@ -122,7 +122,10 @@ async function readableDelivery(
   }
 }
 
-/** Publishes events of endpoints. An event that the bus does not accept now is published in the next round. */
+/**
+ * Publishes the events about endpoints' states. An event that the bus does not accept now is published in the next
+ * round.
+ */
 async function publishNotices({ due, publish }: SweepWebhooksTools, notices: readonly WebhookNotice[]): Promise<void> {
   if (notices.length === 0) return;
   const outcomes = await publish(notices.map(endpointEvent));
@@ -134,14 +137,14 @@ interface Taken {
   readonly queue: readonly GroupedTask[];
   readonly notice?: WebhookNotice;
   /**
-   * Due time of a queued row, in Unix milliseconds. Absent for a delivery that belongs into a lane, and for a row that
+   * Due time of the row, in Unix milliseconds. Absent for a delivery in excess of the run's share, and for a row that
    * cannot be read.
    */
   readonly dueAtMs?: number;
 }
 
 /**
- * Moves a row and returns the tasks to queue.
+ * Moves a row. Returns the task to queue, or the event to publish.
  *
  * @returns undefined when a rival has moved the row, or the row's work is done
  */

@@ -41,7 +41,10 @@ export interface WebhookEffect<Refusal> {
   readonly decide: () => Promise<Decided | Refusal>;
 }
 
-/** The possible outcomes of a request with an idempotency key, in order of precedence. */
+/**
+ * The possible outcomes of a request with an idempotency key. If an earlier request with the key has taken effect, the
+ * outcome is `replay`, `payload_mismatch` or `key_expired`.
+ */
 export type WebhookEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
   /** The stored response, with its secret if it has one. */

@@ -43,7 +43,10 @@ export interface CreateEndpoint extends KeyedRequest, Wishes {
 
 type UrlRefused = { readonly kind: 'url_refused'; readonly reason: string };
 export type NotFound = { readonly kind: 'not_found' };
-/** The record of the request has expired, but the stored endpoint or replay shows that the request took effect. */
+/**
+ * The record of the request has expired, but the stored endpoint, delivery or replay shows that the request took
+ * effect.
+ */
 export type KeyExpired = { readonly kind: 'key_expired' };
 
 /** The possible reasons why no endpoint is created, in order of precedence. */
@@ -163,7 +166,7 @@ interface Acted {
   readonly nowMs: number;
 }
 
-/** Builds the activity-log entry that is written with the endpoint. */
+/** Builds the activity-log entry. It is written in one transaction with the change of the endpoint. */
 function entryOf(action: Action, { owner, cause, endpointId, nowMs }: Acted): ActivityDraft {
   const { tenantId, mode } = owner;
   return { chain: { tenantId, mode }, action, actor: cause, about: [endpointId], occurredAtMs: nowMs };
@@ -218,7 +221,7 @@ const MIN_ISOLATION_MS = 15 * 60_000;
 
 function changed(known: WebhookEndpoint, change: EndpointChange, nowMs: number): WebhookEndpoint {
   const { description: oldDescription, disabled: oldDisabled, slow, ...rest } = known;
-  // After `MIN_ISOLATION_MS`, a request with a new URL or `enabled: true` ends the isolation, so that a repaired or
+  // After `MIN_ISOLATION_MS`, a request that sets `url` or `enabled: true` ends the isolation, so that a repaired or
   // replaced receiver need not wait for the next run of its lane.
   const isLater = slow !== undefined && nowMs - slow.sinceMs >= MIN_ISOLATION_MS;
   const isNew = isLater && (change.url !== undefined || change.enabled === true);

@@ -21,8 +21,9 @@ export interface LaneTools extends SendTools {
 
 /**
  * Processes the lane of an endpoint: attempts the due deliveries page by page. The run ends when an attempt is slow and
- * fails, when an attempt has no result, when too few deliveries are due to fill a page, or when its time is over.
- * Claims the lane's row first, so that only one run at a time processes the lane.
+ * fails, when an attempt has no result, when too few deliveries are due to fill a page, or when the run's time is over.
+ * After a run in which an attempt was slow and failed, the next run makes only one attempt. Claims the lane's row
+ * first, so that only one run at a time processes the lane.
  *
  * @returns the outcomes of the attempts
  * @throws RetryableError, AmbiguousError when the store fails: the sweep queues the lane again
@@ -52,7 +53,9 @@ export async function runLane(tools: LaneTools, endpointId: string): Promise<rea
 /** Delay of a postponed delivery, in milliseconds. Must exceed the lease of an attempt. */
 const SET_BACK_MS = 2 * 60_000;
 
-/** Outcomes with which a run counts an attempt as made. The others (`nothing_due` …) do not count. */
+/**
+ * Outcomes that count as the result of an attempt (`LaneRun.tried`). Other outcomes, for example `nothing_due`, do not.
+ */
 const TRIED: readonly SendOutcome[] = ['dropped', 'delivered', 'delivered_late', 'failed', 'failed_late', 'disabled'];
 
 /** Maximum number of pages per run, in addition to the time limit. */
@@ -83,8 +86,8 @@ async function workAt(
       if (each.status === 'fulfilled') outcomes.push(each.value);
       else if (entry !== undefined) await setBack(tools, held, entry, each.reason);
     }
-    // An attempted delivery can be due again before later deliveries in the lane, so the next read of the lane is due
-    // now.
+    // A delivery of this page can be due again before the rest of the lane, so the lane's next due time is unknown. The
+    // next run may therefore begin immediately.
     nextAtMs = page.length === 0 ? found[0]?.sweepAtMs : clock.nowMs();
     const isOk = ended.every(
       (each) => each.status === 'fulfilled' && TRIED.includes(each.value) && each.value !== 'failed_late',

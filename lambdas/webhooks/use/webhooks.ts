@@ -39,7 +39,9 @@ export type WebhookChangeOutcome =
    */
   | { readonly kind: 'changed' };
 
-/** Stores endpoints, deliveries, replays and their effect records. Every read is strongly consistent. */
+/**
+ * Stores endpoints, deliveries, replays, lanes, endpoint events and effect records. Every read is strongly consistent.
+ */
 export interface WebhookStore {
   write(change: WebhookChange): Promise<WebhookChangeOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
@@ -58,7 +60,7 @@ export interface WebhookStore {
   readLane(endpointId: string): Promise<WebhookLane | undefined>;
 }
 
-/** Finds all tenants' endpoints that are failing, or are disabled because they failed (`failingSince`). */
+/** Finds the endpoints of all tenants that are failing, or that Payonce has disabled (`failingSince`). */
 export interface FailingEndpoints {
   /**
    * Reads the endpoint lists with such an endpoint, longest failing first. Eventually consistent.
@@ -81,7 +83,7 @@ export type WebhookTask =
   | { readonly kind: 'replay'; readonly replayId: string }
   | { readonly kind: 'lane'; readonly endpointId: string };
 
-/** A task, or an event of an endpoint that the sweep publishes itself. */
+/** A task, or an event about an endpoint's state. The sweep publishes such an event itself. */
 export type DueTask = WebhookTask | { readonly kind: 'notice'; readonly eventId: string };
 
 /** A task with its message group (`groupOf`), which determines its share of the senders. */
@@ -90,7 +92,7 @@ export interface GroupedTask {
   readonly group: string;
 }
 
-/** A task in the queue of the sweep, or in a lane. */
+/** A task or an event in the sweep queue, or a delivery in a lane. */
 export interface DueWebhook {
   readonly task: DueTask;
   /** Time by which the queue is ordered, in Unix milliseconds. */
@@ -102,7 +104,7 @@ export interface DueWebhook {
  * lose its place.
  */
 export interface DueWebhooks {
-  /** Returns at most `limit` rows that the sweep must queue at `nowMs`, oldest first. */
+  /** Returns at most `limit` rows that the sweep must queue or publish at `nowMs`, oldest first. */
   due(nowMs: number, limit: number): Promise<readonly DueWebhook[]>;
   /**
    * Returns the first deliveries in the lane of an endpoint, oldest first, including deliveries that are not yet due.
@@ -115,17 +117,17 @@ export interface DueWebhooks {
    * work is done
    */
   move(due: DueWebhook, to: { readonly sweepAtMs: number; readonly apart?: true }): Promise<MovedWebhook | undefined>;
-  /** Removes the event of an endpoint from the queue, after the bus has accepted it. */
+  /** Removes an event about an endpoint's state from the queue, after the bus has accepted the event. */
   finish(eventId: string): Promise<void>;
 }
 
 /** Data of a moved row that the index of the queue does not contain. */
 export interface MovedWebhook {
-  /** The group of the row's owner (`groupOf`). */
+  /** The group of the row's owner (`groupOf`), or `unreadable` when the row cannot be read. */
   readonly group: string;
   /** Due time of the row, in Unix milliseconds. Absent when the row cannot be read. */
   readonly dueAtMs?: number;
-  /** Set if the row is the event of an endpoint. */
+  /** The event to publish. Set if the row is an event about an endpoint's state. */
   readonly notice?: WebhookNotice;
 }
 
