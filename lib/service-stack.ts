@@ -186,7 +186,7 @@ function takeRequests(
   if (natsBridge) new NatsBridge(stack, 'NatsBridge', { data: room.data, ...taken });
 }
 
-/** Returns the stack output that shows operators which processors are called. */
+/** Returns the value of the stack output that lists the processors that the deployment calls. */
 function calledProcessors({ processors }: Settings): string {
   if (processors.length === 0) {
     return 'NONE: payments get 503 no_processor_configured. Set payonce:sandbox, payonce:stripeAccount or payonce:processorUrl.';

@@ -208,7 +208,7 @@ export function recordedSettings({
     given === undefined ? [] : [[name, 'given']],
   );
   const rates = peakRates === undefined ? {} : { peakRates: recordedPeakRates(peakRates) };
-  // Recorded in full, because the command line connects with these values.
+  // These values are recorded in full, because the command line uses them to connect to the database.
   const shards = postgresShards === undefined ? undefined : JSON.stringify(postgresShards);
   const ofDatabase = defined({ postgresSecretArn, postgresHost, postgresDatabase, postgresShards: shards });
   return { ...Object.fromEntries([...texts, ...ofProcessors, ...addresses]), ...ofDatabase, ...rates };

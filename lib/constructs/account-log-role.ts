@@ -5,8 +5,8 @@ import { Construct } from 'constructs';
 
 /**
  * The role with which API Gateway writes the logs of the account's APIs in this region. A stage can log only if the
- * account has such a role (Amazon API Gateway, "Set up CloudWatch logging"). The account has a single such role: if it
- * were deleted with the stack, all other APIs would stop logging.
+ * account has such a role (Amazon API Gateway, "Set up CloudWatch logging"). The account has only one such role per
+ * region. If the role were deleted with the stack, all other APIs in the region would stop logging.
  */
 export class AccountLogRole extends Construct {
   constructor(scope: Construct, id: string) {

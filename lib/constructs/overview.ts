@@ -35,7 +35,7 @@ export interface OverviewProps {
   readonly jobs: readonly JobEntry[];
   /** Whether orders are enabled. */
   readonly orders: boolean;
-  /** The vendors and processors whose calls are shown. */
+  /** The vendors and processors whose calls the dashboard shows. */
   readonly vendors: readonly string[];
   readonly processors: readonly string[];
   /** All alarms of the stack. */

@@ -127,7 +127,7 @@ export class PayonceFunction extends Construct implements IGrantable {
       },
       {
         id: 'Serverless::Serverless-LambdaDLQ',
-        reason: 'The function is invoked synchronously. A dead-letter queue receives only asynchronous events.',
+        reason: 'Most functions are invoked synchronously, and a dead-letter queue receives only asynchronous events.',
       },
     );
   }

@@ -22,8 +22,8 @@ export function metricNamespace(node: Node): string {
 }
 
 /**
- * Namespace of the metrics, resolved where a metric is used. A `Metric` object belongs to no stack, so the environment
- * is that of the alarm or dashboard in which the metric is used.
+ * Namespace of the metrics, resolved where a metric is used. A `Metric` object belongs to no stack, so the alarm or
+ * dashboard in which it is used determines the environment.
  */
 const NAMESPACE = Lazy.uncachedString({ produce: ({ scope }) => metricNamespace(scope.node) });
 
