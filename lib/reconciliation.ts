@@ -16,7 +16,7 @@ export interface ReconciliationProps {
 /** Period of the alarm. The books are compared at least every hour, so every period contains a comparison. */
 const COMPARED = Duration.hours(2);
 
-/** Compares the books of processors with the Ledger, and raises an alarm when they differ. */
+/** Allows a jobs worker to compare the processors' books with the Ledger. Creates the alarm for differences. */
 export class Reconciliation extends Construct {
   readonly #props: ReconciliationProps;
 

@@ -20,7 +20,8 @@ const VALUE_BYTES = 110;
 const PSEUDO_BYTES = 16;
 
 /**
- * Rejects a function whose settings are too long, because Lambda would reject its environment during the deployment.
+ * Rejects a function whose environment variables are too large, because Lambda would reject its environment during the
+ * deployment.
  */
 export function refuseLargeEnvironment({ node }: Function): void {
   const resource = node.defaultChild;

@@ -11,7 +11,7 @@ export interface EventBusProps {
   readonly archive: boolean;
 }
 
-/** The event bus, and an archive from which events can be replayed (docs/guides/events.md). */
+/** The event bus and, with `archive`, an archive from which events can be replayed (docs/guides/events.md). */
 export class EventBus extends Construct {
   readonly bus: Bus;
 

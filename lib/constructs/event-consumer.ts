@@ -30,7 +30,7 @@ export interface EventConsumerProps {
 }
 
 const DEFAULT_CONCURRENCY = 10;
-/** Number of messages per execution. They are processed concurrently, each in its own transaction. */
+/** Maximum number of messages per execution. They are processed concurrently, each in its own transaction. */
 const BATCH = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 /**

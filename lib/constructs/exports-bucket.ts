@@ -8,7 +8,7 @@ import { bucketEncryption } from './data-key.ts';
 /**
  * Bucket of export files. It deletes a file after `FILE_DAYS` days, because the file can be recreated at any time.
  * CloudFormation cannot delete a bucket that contains files, so the bucket is retained when its stack is deleted, and
- * is empty after these days.
+ * becomes empty after at most these days.
  */
 export class ExportsBucket extends Construct {
   readonly bucket: Bucket;

@@ -243,7 +243,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpo
     const update = new UpdateCommand({
       TableName: this.#tables.registry,
       Key: keyOfTask(task),
-      // Returns the owner and the due time, which the index does not contain. This costs nothing.
+      // The response then contains the owner and the due time, which the index does not contain, at no extra cost.
       ReturnValues: 'ALL_NEW',
       UpdateExpression: lane === undefined ? 'SET #at = :to' : 'SET #at = :to, #due = :lane, apart = :apart',
       ConditionExpression: 'attribute_exists(#due) AND #at = :at',
