@@ -13,7 +13,7 @@ type Context = Readonly<Record<string, unknown>>;
 
 /**
  * Returns the templates of the stacks that this context selects, without code, keyed by stack name. Leaves no files on
- * disk. Collects no metadata of the constructs, because that would take up a fifth of the whole duration.
+ * disk. Collects no metadata of the constructs, because that would take a fifth of the time.
  *
  * @param context as in `cdk deploy -c`
  * @param ofClone the context to which `context` is added @default the context of cdk.json

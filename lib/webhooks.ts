@@ -31,8 +31,8 @@ export interface WebhooksProps {
 /** Number of tasks that one execution handles concurrently. Most of the time is spent waiting for receivers. */
 const BATCH = 10;
 /**
- * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, so slow receivers delay other tasks
- * only when 200 tasks wait for slow receivers at the same time.
+ * Maximum number of concurrent senders. Each sender handles a batch of ten tasks, and receives the next
+ * batch when the slowest of these tasks has ended.
  */
 const SENDERS = 20;
 /**
@@ -176,7 +176,7 @@ export class Webhooks extends Construct {
     };
   }
 
-  /** Creates a function that may send tasks to the queue. */
+  /** Creates a function that may send tasks to both queues: the tasks of deliveries, and those of lanes and replays. */
   #function(
     id: string,
     { environment = {}, ...own }: Pick<PayonceFunctionProps, 'folder' | 'timeout'> & Partial<PayonceFunctionProps>,
@@ -200,8 +200,8 @@ export class Webhooks extends Construct {
   }
 
   /**
-   * Allows a jobs worker to find due deliveries and enqueue them again, and to find due events about endpoints. The
-   * worker publishes these events with the permission of `Events.grantRepublishLost`.
+   * Allows a jobs worker to find due deliveries, replays and lanes and enqueue them again, and to find due events about
+   * endpoints. The worker publishes these events with the permission of `Events.grantRepublishLost`.
    */
   grantSweep(worker: PayonceFunction): void {
     const [tasks, lanes] = [this.#tasks.queue, this.#lanes.queue];

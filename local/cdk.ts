@@ -106,7 +106,8 @@ const POSTGRES_CONTEXT: CdkApp['context'] = {
   [AUTHORITY]: 'postgres',
   'payonce:postgresHost': SERVER_HOST,
   'payonce:postgresDatabase': DATABASE,
-  // In the emulator, the ARN of each secret ends in the same characters (generated_secrets.py).
+  // In the emulator, the ARN of each secret that is created through the API ends in these characters
+  // (generated_secrets.py).
   'payonce:postgresSecretArn': `arn:aws:secretsmanager:${REGION}:${ACCOUNT}:secret:${SECRET}-local0`,
   'payonce:postgresCaFile': CA_FILE,
   // The emulator accepts the VPC settings of a function but ignores them.
@@ -126,7 +127,8 @@ export function projectContext(project: string = PROJECT): Context {
 
 /**
  * Returns Payonce with the settings of the local AWS. Adds the job targets of the project's context; a target of the
- * project replaces a local target of the same name.
+ * project replaces a local target of the same name. With PostgreSQL, also adds the shards of the project's context, as
+ * databases of the local server.
  *
  * @throws StartFailure when the project's context has a setting that the local AWS cannot replace
  */
@@ -181,7 +183,7 @@ function localShards(given: unknown): readonly ShardSettings[] | undefined {
   }));
 }
 
-/** Returns the settings in the project's context that have no effect, because the local AWS sets another value. */
+/** Returns the names of settings in the project's context whose values the local AWS replaces by other values. */
 export function settingsWithoutEffect(context: Context, authority: Authority): readonly string[] {
   return Object.entries(payonceWith(context, authority).context).flatMap(([name, value]) => {
     const given = context[name];
@@ -225,7 +227,7 @@ export function bootstrapParameters(app: CdkApp, directory: string): readonly st
  * @param withRules whether to also apply the CDK's own rules, fail on warnings, and print every finding to standard
  * error
  * @default only the rule packs apply; their violations fail any synthesis
- * @throws StartFailure naming the constructs and the violated rules
+ * @throws StartFailure when the synthesis fails; with `withRules`, it names the constructs and the violated rules
  */
 export async function synthesizeForLocalAws(
   assembly: string,
@@ -277,7 +279,7 @@ const appOf = (app: CdkApp): readonly string[] => [
   ...contextOf(app),
 ];
 
-/** Deploys every stack as on AWS. Returns the outputs of the stacks. */
+/** Deploys every stack as on AWS. @returns the outputs, by stack name and output name */
 export async function deploy(run: CdkRun, app: CdkApp): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');

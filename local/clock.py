@@ -1,9 +1,9 @@
 """The clock of the local AWS, which `payonce clock advance` moves: POST /_payonce/clock with {"advance_ms": …}.
 
 Scheduled work becomes due: messages in queues, schedules, items with a time to live. Functions get the offset in their
-environment. A process keeps the offset with which it started. After the clock has moved, the process is replaced before its
-next invocation. The file with the offset is part of the state, and is written before the clock moves. Therefore, the clock is
-not behind the times in the rows after a restart, unless the machine crashed.
+environment. The process of a function keeps the offset with which it started. After the clock has moved, the process is
+replaced before its next invocation. The file with the offset is part of the state, and is written before the clock moves.
+Therefore, the clock is not behind the times in the rows after a restart, unless the machine crashed.
 """
 
 import asyncio
@@ -53,10 +53,10 @@ class Datetime(datetime.datetime):
 
 
 async def advance(by_ms):
-    """Returns the new offset, in milliseconds. Raises a ValueError for a value that would move the clock back or too far."""
+    """Moves the clock forward by whole milliseconds. Returns the new offset. Raises a ValueError for a value that is not allowed."""
     global _offset_ms
     if type(by_ms) is not int or by_ms <= 0 or _offset_ms + by_ms > MOST_MS:
-        raise ValueError(f"advance_ms must be a positive number, and the clock at most {MOST_MS} ms ahead of this machine")
+        raise ValueError(f"advance_ms must be a positive whole number; the clock can be at most {MOST_MS} ms ahead of this machine")
     until = time.monotonic() + WAIT_SECONDS
     while lambda_runtime.workers_in_use() > 0 and time.monotonic() < until:
         await asyncio.sleep(LOOK_EVERY_SECONDS)

@@ -32,7 +32,7 @@ export function clockOffsetMs(state: string): number {
  * Moves the clock of a local AWS forward. Functions restart before their next invocation.
  *
  * @returns how far the clock is ahead of this machine's clock, in milliseconds
- * @throws StartFailure when the clock would be too far ahead
+ * @throws StartFailure when the local AWS refuses, for example because the clock would be too far ahead
  */
 export async function advanceClock({ awsEndpoint, accessKeyId }: EmulatorAccess, byMs: number): Promise<number> {
   const answer = await fetch(`${awsEndpoint}/_payonce/clock`, {
@@ -45,7 +45,7 @@ export async function advanceClock({ awsEndpoint, accessKeyId }: EmulatorAccess,
   return z.object({ offset_ms: z.int() }).parse(JSON.parse(text)).offset_ms;
 }
 
-/** Formats a duration, for example `3d 12h`. */
+/** Formats a duration in whole seconds, for example `3d 12h`; empty for less than a second. */
 export function durationOf(durationMs: number): string {
   let restMs = durationMs;
   return Object.entries(UNITS_MS)

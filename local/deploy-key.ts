@@ -9,8 +9,8 @@ import { PROJECT } from './directories.ts';
  */
 const FORMAT = 1;
 /**
- * Folders that do not affect a deployment. All other folders, including new ones, count as inputs, unless their names
- * begin with a dot.
+ * Folders of the project's root that do not affect a deployment. All its other folders, including new ones, are inputs,
+ * unless their names begin with a dot.
  */
 const NO_INPUTS: ReadonlySet<string> = new Set([
   'bench',
@@ -27,7 +27,7 @@ const NO_INPUTS: ReadonlySet<string> = new Set([
 ]);
 /** Matches documents, logs, and the databases of the examples. */
 const NO_INPUT_FILE = /\.(md|log|db|db-\w+)$/;
-/** The list of packages that npm has installed. */
+/** The file in `node_modules` in which npm lists the installed packages. */
 const INSTALLED = '.package-lock.json';
 
 /**

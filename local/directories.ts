@@ -9,7 +9,7 @@ export const PROJECT = resolve(import.meta.dirname, '..');
  */
 export const PAYONCE_DIRECTORY = join(existsSync(join(PROJECT, 'local')) ? PROJECT : process.cwd(), '.payonce');
 
-/** The programs of the project's packages, including the project's Node. */
+/** The folder with the programs of the project's packages, including the project's Node. */
 export const BINARIES = join(PROJECT, 'node_modules', '.bin');
 
 /**

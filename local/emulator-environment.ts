@@ -23,13 +23,13 @@ export function credentialsOf(accessKeyId: string) {
   return { accessKeyId, secretAccessKey: 'not-verified' };
 }
 
-/** Matches the machine's environment variables that programs need. */
+/** Matches the names of the machine's environment variables that programs need. */
 const MACHINE_VARIABLES =
   /^(HOME|USER|LOGNAME|SHELL|LANG|LC_.+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CI|TMPDIR|LD_LIBRARY_PATH)$/;
 
 /**
- * Returns the environment of the emulator and its functions. It excludes the user's other variables: AWS settings,
- * proxies, and variables that a function could read as its settings.
+ * Returns the environment of the emulator and its functions. Of the user's variables, it contains only `PATH` and those
+ * that programs need. It excludes AWS settings, proxies, and variables that a function could read as its settings.
  */
 export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return {

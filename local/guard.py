@@ -36,8 +36,8 @@ USED = {
 }
 HOST = re.compile(r"(127\.0\.0\.1|localhost|[a-z0-9]+\.execute-api\.localhost)(:\d+)?")
 HEALTH = "/_ministack/health"
-# Paths of the emulator itself. Sessions may not use them, because no policy limits a session there. Export links
-# contain the access key of a session, so anyone with a link could otherwise use these paths.
+# Prefix of the paths of the emulator itself. Sessions may not use these paths, because no policy limits a session there. Export
+# links contain the access key of a session, so anyone with a link could otherwise use these paths.
 OWN_PATHS = "/_"
 OWN_SITE = ("", "none", "same-origin")
 

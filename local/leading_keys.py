@@ -50,7 +50,7 @@ def _of_item(table, item):
 
 
 def _of_query(request):
-    """Returns the value that the key condition of a query compares with the partition key of its table or index."""
+    """Returns a list with the partition-key value in the key condition of a query; an empty list if there is none."""
     table = dynamodb._tables.get(request.get("TableName", "").split("/")[-1]) or {}
     schema = table.get("KeySchema", [])
     for index in table.get("GlobalSecondaryIndexes") or []:

@@ -269,8 +269,8 @@ async function isBootstrapped(access: EmulatorAccess): Promise<boolean> {
 }
 
 /**
- * Prepares the deployed stacks for use from this machine, and creates the tenant and its keys, unless valid keys are
- * given.
+ * Prepares the deployed stacks for use from this machine, and creates the local tenant, its API key and an operator's
+ * key. Reuses the given keys that are still valid.
  */
 export async function connect(
   access: EmulatorAccess,
@@ -376,8 +376,8 @@ async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<
 }
 
 /**
- * Returns a tenant with keys. Reuses keys of an earlier run if they are still valid. Keys are invalid if tables were
- * emptied, or if the keys were rolled or revoked.
+ * Returns the local tenant with its API key and an operator's key. Reuses each key of an earlier run that is still
+ * valid. A key is invalid if the tables were emptied, or if the key was rolled or revoked, or has expired.
  */
 export async function tenantWithKeys(
   access: EmulatorAccess,

@@ -51,8 +51,8 @@ export interface Cluster {
 }
 
 /**
- * Starts a server on loopback. A new directory gets a copy of a cluster that is prepared once in the project's own
- * folder: a copy takes a tenth of the time of an initialization.
+ * Starts a server on loopback. A new directory gets a copy of a cluster that is prepared once for each version of the
+ * package: a copy takes a tenth of the time of an initialization.
  *
  * @throws StartFailure with the server's message if it does not start
  */
@@ -65,7 +65,7 @@ export async function startCluster(options: ClusterOptions): Promise<Cluster> {
   const settings = {
     unix_socket_directories: '',
     max_connections: maxConnections,
-    // Like the tables of the local AWS, the data survives a crash of the process, but not of the machine.
+    // Without flushes to the disk, the data survives a crash of the server, but may not survive a crash of the machine.
     fsync: 'off',
     full_page_writes: 'off',
     ...(tls ? tlsSettings(data) : { listen_addresses: '127.0.0.1' }),
@@ -97,7 +97,7 @@ function tlsSettings(data: string) {
   };
 }
 
-/** Returns the prepared cluster of the installed version. Prepares it and the certificate if they do not exist. */
+/** Returns the folder of the prepared cluster. Creates the cluster and the certificate if they do not exist. */
 async function prepare(): Promise<string> {
   makeDirectory(PREPARED);
   for (const each of [PAYONCE_DIRECTORY, dirname(PREPARED), PREPARED]) letServerPass(each);

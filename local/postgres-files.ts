@@ -18,7 +18,7 @@ export const SECRET = 'payonce-database';
 
 export const DATABASE = 'payonce';
 
-/** Files in the directory of a server: its data, and the password of its superuser. */
+/** Names in the directory of a server: the folder of its data, and the file with the password of its superuser. */
 export const DATA = 'data';
 export const PASSWORD = 'password';
 export const SUPERUSER = 'postgres';

@@ -7,7 +7,7 @@
 import { startCluster } from './postgres-cluster.ts';
 import { sentenceOf } from './sentence.mjs';
 
-/** Each process of a function has one connection. */
+/** Maximum number of connections. Each process of a function uses one. */
 const MAX_CONNECTIONS = 200;
 
 const [, , directory = '', port = ''] = process.argv;

@@ -25,9 +25,9 @@ const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = 
 ];
 
 /**
- * Returns the Python interpreter that runs the emulator. It belongs to a virtual environment of the project with
- * exactly the packages that `requirements.txt` lists by hash. The environment is created when it is missing, or when
- * the requirements or the version of Python have changed.
+ * Returns the Python interpreter of the virtual environment in which the emulator runs. The environment contains
+ * exactly the packages that `requirements.txt` lists by hash. It is created when it is missing, or when the
+ * requirements or the version of its Python have changed.
  *
  * @returns the path of the environment's interpreter
  * @throws StartFailure when no Python is available or the packages cannot be installed

@@ -1,8 +1,8 @@
 """The addresses in the saved state of the emulator.
 
-They contain the port of the run that saved the state: queue URLs, also in the environments of functions and in stack outputs, and
-the URLs of REST APIs. When the state is loaded, the port is replaced by the port of this run. Rows of tables and messages in queues
-are data, and remain unchanged.
+These addresses contain the port of the run that saved the state: queue URLs, also in the environments of functions and in stack
+outputs, and the URLs of REST APIs. When the state is loaded, the port is replaced by the port of this run. Rows of tables and
+messages in queues are data, and remain unchanged.
 """
 
 import os

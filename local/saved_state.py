@@ -4,8 +4,8 @@ The emulator saves its state only when it ends, and only logs if a service canno
 unless every service is saved. With KEEP_STATE=0, nothing is saved when the emulator ends.
 
 The emulator can be killed while it saves at its end, for example on a busy machine. If only the stacks were saved, but not their
-resources, the next deployment would treat the resources as updated and leave them unchanged. Therefore, the files are replaced only
-after all of them were written. If one cannot be written, none is replaced.
+resources, the next deployment would assume that the resources exist, and would not create them. Therefore, at its end, the emulator
+replaces the files only after all new files were written. If a file cannot be written, none is replaced.
 """
 
 import json
@@ -23,7 +23,7 @@ USED = {
     lambda_svc: ["_prune_orphan_code_blobs"],
 }
 SAVE = "/_payonce/save"
-# A background thread can change the data during the copy.
+# Maximum number of attempts to copy the data of a service. A copy fails if a background thread changes the data during the copy.
 TRIES = 5
 
 _app = app.app
@@ -76,7 +76,7 @@ def _copied(get_state):
 
 
 def _identity(path):
-    """Returns the identity of a file, which changes when the file is replaced."""
+    """Returns the identity of a file, which changes when the file is replaced; None if there is no file."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -89,7 +89,7 @@ async def answer(scope, receive, send):
         return await _app(scope, receive, send)
     status, said = 200, "saved"
     if scope["method"] != "POST":
-        status, said = 405, "it must be a POST"
+        status, said = 405, "the method must be POST"
     else:
         try:
             # Runs in the event loop, not in a thread, so that no request changes the state during the save.

@@ -8,7 +8,7 @@ import { debuglog, getSystemErrorMap, types } from 'node:util';
  * installs it.
  */
 const NODE_MAJOR = 24;
-/** Maximum length of a sentence, in characters. A longer text is assumed to be code or data. */
+/** Maximum length of a sentence, in characters. A longer text is assumed to contain code or data, and is cut off. */
 const MAX_CHARACTERS = 600;
 
 const debug = debuglog('payonce');
@@ -38,17 +38,17 @@ export function sentenceOf(error) {
   const system = types.isNativeError(error) ? systemFailure(error) : undefined;
   if (system !== undefined) return system;
   const [line = ''] = (types.isNativeError(error) ? error.message : String(error)).trim().split('\n');
-  // Only the stack of a TypeScript syntax error contains the name of the file.
+  // The message of a TypeScript syntax error lacks the name of the file. The stack begins with it.
   if (error?.code === 'ERR_INVALID_TYPESCRIPT_SYNTAX') return `${error.stack.split('\n', 1)[0]}: ${line}`;
   if (error?.code === 'ERR_MODULE_NOT_FOUND' && /^Cannot find package|[/\\]generated[/\\]/.test(line))
     return `${line}: run "npm ci" again.`;
-  if (line === '') return 'It failed without a message.';
+  if (line === '') return 'An error without a message occurred.';
   return line.length > MAX_CHARACTERS ? `${line.slice(0, MAX_CHARACTERS)}…` : line;
 }
 
 /**
- * Returns a sentence for some failed system calls; undefined for other errors. Node's own message contains only an
- * error code and the name of the call.
+ * Returns a sentence for some failed system calls; undefined for other errors. Node's own message begins with an error
+ * code, and for a missing program contains no reason.
  */
 function systemFailure({ code, errno, syscall = '', path, port }) {
   const [, reason] = getSystemErrorMap().get(errno) ?? [];

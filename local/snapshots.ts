@@ -23,7 +23,9 @@ const FORMAT = 1;
 const MAX_KEPT = 3;
 const FILES = 'files';
 const MANIFEST = 'manifest.json';
-/** Pattern of the name of a folder that is being written or deleted: the process id and a random text. */
+/**
+ * Matches the name of a folder that a process writes or deletes. The name contains the process id and a random text.
+ */
 const PARTIAL = /^partial-(\d+)-/;
 
 const manifest = z.object({

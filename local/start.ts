@@ -110,7 +110,7 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
   const { keeperPid = 0, postgres, lab } = state.read() ?? {};
   for (const pid of [lab?.keeperPid ?? 0, keeperPid, postgres?.keeperPid ?? 0]) await stopKept(pid);
   state.remove();
-  // A failed start may have left files.
+  // With `--fresh`, removes the earlier tables. Otherwise, a failed start may have left files.
   if (earlier === undefined) state.removeEarlierState();
   try {
     const steps = new Steps();

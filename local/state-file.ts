@@ -73,7 +73,7 @@ export class StateFile {
     if (holder !== process.pid && runningProcesses().some(isStarting)) {
       throw new StartFailure(`Process ${holder} is starting Payonce. Wait until it has finished.`);
     }
-    // A killed process left its claim file.
+    // A killed process may have left its claim file.
     rmSync(this.#claim, { force: true });
     try {
       writeFileSync(this.#claim, String(process.pid), { flag: 'wx' });

@@ -1,7 +1,7 @@
 /**
  * Builds the packages: `npm run package` writes `dist/payonce-<version>.tgz`, and the wheel of the Python client. Other
- * projects install them. Nothing is published. The bundles contain the npm packages that the code needs, so the built
- * packages have no dependencies.
+ * projects install them. Nothing is published. The bundles contain the npm packages that the code needs. The built
+ * packages therefore have no dependencies, except optional peer dependencies.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -86,7 +86,10 @@ function makeTypes(): void {
 /** Packages whose files are copied without bundling. The source maps therefore do not list these packages. */
 const COPIED_PACKAGES = ['swagger-ui-dist'];
 
-/** Returns the licences of all packages whose code is in the package, according to its source maps. */
+/**
+ * Returns the licences of all npm packages whose code is in the package: those in its source maps and the copied ones.
+ * @throws Error for a licence that is not allowed
+ */
 function licences(): string {
   const maps = ['dist', 'functions', 'functions-postgres'].flatMap((each) =>
     readdirSync(join(FOLDER, each), { recursive: true, encoding: 'utf8' })

@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 
-/** The fields of the package's manifest, in addition to the names and versions that package.json contains. */
+/** Derives the manifest of the package from the project's package.json and these constants. */
 
 /** The sources of the entry points. Each key is the part of the entry point's name after `payonce`. */
 export const ENTRY_POINTS = {

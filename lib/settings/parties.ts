@@ -25,7 +25,7 @@ export interface PartySettings {
   readonly bigcommerceLocation?: number;
   /**
    * The sender address of order e-mails, verified at Postmark. Required with `shopUrl` and with `shop: bigcommerce`.
-   * @default a fixed address if the sandbox is enabled
+   * @default a fixed address with the sandbox; otherwise none
    */
   readonly emailSender?: string;
   /**
@@ -65,8 +65,8 @@ export function bigcommerceUrl({ shop, bigcommerceStore }: PartySettings): strin
 }
 
 /**
- * Refuses settings that configure only some of the external services for orders. If none is configured, there is no
- * orders API.
+ * Refuses settings of the external services for orders that are incomplete, contradict each other, or are given with
+ * the sandbox. Without the sandbox and without these settings, there is no orders API.
  */
 export function refusePartyConflicts(settings: PartySettings & { readonly sandbox: boolean }): void {
   const { sandbox, shopUrl, shop, bigcommerceStore, bigcommerceLocation, emailSender } = settings;

@@ -56,8 +56,8 @@ const bySubject = z.strictObject({
 });
 
 /**
- * Maps the field that is present in a sender to the schema of its transport, so that a validation error names the right
- * field. A sender without any of these fields uses the bus.
+ * Maps a field to the schema of the transport that it identifies. A sender is validated only by the schema of its
+ * field, so that an error names the right field. A sender without any of these fields uses the bus.
  */
 const KINDS = { source: bySource, queue: byQueue, topic: byTopic, subject: bySubject };
 const sender = z.looseObject({}, 'must be an object').transform((given, context) => {
@@ -133,10 +133,10 @@ const paymentRequests = z
     }
     const names = senders.map((each) => JSON.stringify(Object.entries(each).filter(isAddress)));
     const twice = names.findIndex((name, index) => names.indexOf(name) !== index);
-    if (twice >= 0) issue(['senders', twice], 'is given twice');
+    if (twice >= 0) issue(['senders', twice], 'has the same address as an earlier sender');
   });
 
-/** Reports whether a field is part of a sender's address. No two senders may have the same address. */
+/** Reports whether a field is part of a sender's address: its source, account, queue, topic or subject. */
 function isAddress([field]: readonly [string, unknown]): boolean {
   return field in KINDS || field === 'account';
 }

@@ -11,7 +11,7 @@ import { address, matching, orLoopback, PREFIX, page, parsedJson, type Rule, rea
 
 export type Mode = RoutingRule['mode'];
 
-/** The settings of processors and of routes, by their names in CDK context. */
+/** The settings of processors, and the routing rules, by their names in CDK context without the prefix `payonce:`. */
 export interface ProcessorProps {
   /**
    * The https URL of your own processor for live mode (docs/guides/processor-protocol.md), without a trailing slash.
@@ -57,15 +57,18 @@ export interface CalledProcessor {
   readonly processor: ProcessorContract;
   readonly mode: Mode;
   /**
-   * Setting values by their names in the processor's contract. Excludes the settings whose values a stack of this app
-   * provides.
+   * The given values, by the names of the settings in the processor's contract. Empty for a processor that this app
+   * deploys.
    */
   readonly settings: Readonly<Record<string, string>>;
   /** The signature scheme of the processor's callbacks. */
   readonly scheme: string;
 }
 
-/** Reads the settings of each processor that is called, in each mode. */
+/**
+ * Returns each processor that the settings enable, once for each mode.
+ * @throws Error for a setting that is invalid or missing
+ */
 export function readProcessors(
   node: Node,
   processors: readonly ProcessorContract[],

@@ -20,7 +20,11 @@ export type Given<Rules extends Readonly<Record<string, Rule<unknown>>>> = {
   readonly [Name in keyof Rules]?: Rules[Name] extends Rule<infer Value> ? Value : never;
 };
 
-/** Reads a setting. @throws Error naming the setting, the given value and the allowed values */
+/**
+ * Reads a setting.
+ * @returns undefined if the setting is not given
+ * @throws Error naming the setting, the given value and the allowed values
+ */
 export function read<Value>(node: Node, name: string, rule: Rule<Value>): Value | undefined {
   const given: unknown = node.tryGetContext(`${PREFIX}${name}`);
   if (given === undefined) return undefined;
@@ -75,7 +79,8 @@ export function readUrl(given: unknown): string | undefined {
 }
 
 /**
- * Reads an https address. Also accepts a token for an address of another stack, which only CloudFormation can resolve.
+ * Reads an https address without a trailing slash. In the address, the CDK can use a token for an output of another
+ * stack, which only CloudFormation can resolve.
  */
 function readPage(given: unknown): string | undefined {
   if (typeof given === 'string' && Token.isUnresolved(given) && given.startsWith('https://') && !given.endsWith('/'))

@@ -64,7 +64,7 @@ describe('the setting paymentRequests', () => {
           { ...OWNER, queue: 'a', mode: 'live' },
         ],
       },
-      'senders.1 is given twice',
+      'senders.1 has the same address as an earlier sender',
     ],
     ['an age of more than 168 hours', { oldestHours: 200, senders: [OWNER] }, 'oldestHours must be 1 to 168 hours'],
     [
