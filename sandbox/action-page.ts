@@ -34,7 +34,7 @@ export function questionPage(charge: Charge): Promise<Reply> {
   );
 }
 
-/** Renders the page after the payer's decision or after a void. */
+/** Renders the page of a charge that no longer waits for the payer: after the decision, or after a void or expiry. */
 export function outcomePage(status: ContentfulStatusCode, title: string, charge: Charge): Promise<Reply> {
   return page(
     status,
@@ -113,7 +113,9 @@ const DECIMALS: ReadonlyMap<string, number> = new Map([
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
 ]);
 
-/** Formats an amount as a decimal string, because a float cannot represent every amount. */
+/**
+ * Formats an amount with its currency. Intl receives a decimal string, because a float cannot represent every amount.
+ */
 function amountText(amountMinor: number, currency: string): string {
   const decimals = DECIMALS.get(currency) ?? 2;
   const digits = String(amountMinor).padStart(decimals + 1, '0');

@@ -7,7 +7,7 @@ import type { SandboxWorld } from './world.ts';
 
 export type PayersDecision = 'approve' | 'refuse';
 
-/** The payer's decision, or `withdrawn` if the charge was voided before the payer decided. */
+/** The payer's decision, or `withdrawn` if the charge was voided or expired before the payer decided. */
 type Outcome = PayersDecision | 'withdrawn';
 
 const TITLES = {
@@ -46,7 +46,7 @@ export async function decideAction(world: SandboxWorld, chargeId: string, decisi
   const after = (await world.books.charge(chargeId))?.charge ?? before;
   const became = await questionOf(world, after);
   if (became === undefined || became === 'open') {
-    throw new Error(`the charge ${chargeId} has no decision after it was decided`);
+    throw new Error(`the payer's decision about the charge ${chargeId} was not stored`);
   }
   return became === decision
     ? outcomePage(200, TITLES[became], after)

@@ -5,7 +5,12 @@ import { endRefund, openDispute } from './money-back.ts';
 import { type AdvanceTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Advances a charge by one step. If the task is redelivered, the step is already complete, and nothing changes. */
+/**
+ * Advances a charge by one step. If the task is redelivered, the step is already complete, and nothing changes. While
+ * the charge is not stored, the task is enqueued again, up to {@link MAX_TASK_ATTEMPTS} attempts.
+ *
+ * @throws Error after too many concurrent changes of the charge
+ */
 export async function advance(world: SandboxWorld, task: AdvanceTask): Promise<void> {
   const { chargeId, heldEventId } = task;
   const outcome = await change(world, chargeId, (charge) => nextStep(charge, task), {

@@ -100,7 +100,7 @@ export interface ChargeBooks {
 
 /** Stores changes of charges, and their events. */
 export interface ChangeBooks {
-  /** Returns the operation that was applied with a key, even after the key's retention. */
+  /** Returns the operation that was applied with a key. After the key's retention, may still return it. */
   operation(chargeId: string, key: string): Promise<BookedOperation | undefined>;
   /**
    * Writes the change, its events and its operation. Returns 'conflict' and writes nothing if the charge no longer has
@@ -114,7 +114,9 @@ export interface ChangeBooks {
   noteDelivery(eventId: string, sent: number, taken: boolean): Promise<void>;
 }
 
-/** The requests that can be made to fail: either new charges, or captures, voids and refunds. */
+/**
+ * The requests that switched-on failures affect: `charges` are new charges; `changes` are captures, voids and refunds.
+ */
 export type TroubledCalls = 'charges' | 'changes';
 
 /** Counts the sends of each key, and stores the failures that a test or user has switched on. */

@@ -21,7 +21,7 @@ export interface Change {
   readonly answer: OperationAnswer;
 }
 
-/** The charge already has the requested state. */
+/** The charge does not change, because it has the requested state, or can no longer be completed. */
 export interface NoChange {
   readonly kind: 'unchanged';
   readonly answer: OperationAnswer;
@@ -36,8 +36,8 @@ export type Decision = Change | NoChange | Refusal;
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
 /**
- * The outcome of a pending charge. With `succeed_short`, only half of the amount is charged, as if a bank had approved
- * only a part.
+ * The outcome of a charge that is pending or waits for the payer. With `succeed_short`, only half of the amount is
+ * charged, as if a bank had approved only a part.
  */
 export type Ending = 'succeed' | 'succeed_short' | 'decline' | 'refuse';
 

@@ -17,7 +17,10 @@ const DELIVERY_TIMEOUT_MS = 10_000;
  */
 const MAX_DELIVERY_ATTEMPTS = 20;
 
-/** Delivers an event. If the response is not 2xx, the event is sent again after a wait that grows with each attempt. */
+/**
+ * Delivers an event. If the response is not 2xx, the event is sent again after a wait that grows with each attempt.
+ * After the delivery or the last attempt, enqueues the event that must be sent after this event, if there is one.
+ */
 export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<void> {
   const booked = await world.books.event(task.eventId);
   if (booked === undefined) {

@@ -11,7 +11,7 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import type * as z from 'zod';
 
-/** The subset of DynamoDB that the sandbox uses. */
+/** The sandbox's table, with a client, and a function that waits between attempts. */
 export interface DynamoDbAccess {
   readonly client: DynamoDBDocumentClient;
   readonly tableName: string;
@@ -34,7 +34,7 @@ const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'Pr
  * Writes all items or none. Retries after throttling, and after a conflict with a concurrent transaction. Returns
  * 'refused' when a condition failed.
  *
- * @throws the DynamoDB error if the retries fail
+ * @throws the DynamoDB error after the last attempt, or for any other failure
  */
 export async function transact(
   { client, wait }: DynamoDbAccess,
@@ -82,7 +82,7 @@ export async function getAll(
   return items;
 }
 
-/** Reads one item with strong consistency. */
+/** Reads one item with strong consistency. @returns undefined if there is no such item */
 export async function read<T>(
   { client, tableName }: DynamoDbAccess,
   key: Readonly<Record<string, string>>,
@@ -92,7 +92,7 @@ export async function read<T>(
   return Item === undefined ? undefined : schema.parse(Item);
 }
 
-/** Reads all pointers of a partition with a sort key prefix, in sort key order, with strong consistency. */
+/** Reads all rows of a partition whose sort keys begin with a prefix, in sort key order, with strong consistency. */
 export async function pointersAt<T>(
   { client, tableName }: DynamoDbAccess,
   partition: string,

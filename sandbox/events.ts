@@ -1,14 +1,14 @@
 import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** An event without its id and time. */
+/** The fields of an event that depend on the change. `newEvent` adds all others. */
 export interface EventDraft {
   readonly type: EventType;
   readonly refund?: string;
   readonly dispute?: string;
 }
 
-/** Returns the event that reports the new status of a charge. */
+/** Returns the draft of the event that reports the new status of a charge. */
 export function statusEvent(status: ChargeStatus): EventDraft {
   return { type: `charge.${status}` };
 }

@@ -44,7 +44,7 @@ export async function listCharges(books: Books, query: Readonly<Record<string, s
   }
   const { created_from: from, created_to: to, cursor } = filter;
   if (to < from || to - from > LONGEST_PERIOD_SECONDS) {
-    throw new BadRequest('invalid_request', 'created_to must be at most 31 days after created_from.');
+    throw new BadRequest('invalid_request', 'created_to must be 0 to 31 days after created_from.');
   }
   const after = cursor === undefined ? undefined : placeOf(cursor);
   if (after !== undefined && (after.created < from || after.created >= to)) {

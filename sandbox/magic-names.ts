@@ -4,14 +4,14 @@ import type { CreateCredit, CreateReservation } from '../lambdas/orders/parties/
 export type Behavior =
   /** The request is applied, and the response is sent. */
   | { readonly kind: 'made' }
-  /** The request is applied, but no response is sent before `SILENCE_MS`. */
+  /** The request is applied, but the only response is 504, after `SILENCE_MS`. */
   | { readonly kind: 'silent' }
   /** The request fails and is not applied. */
   | { readonly kind: 'failed'; readonly status: 500 | 503 }
   /** The request is refused and not applied. */
   | { readonly kind: 'refused'; readonly status: 409 | 422; readonly code: string; readonly message: string };
 
-/** `first` applies to the first request with a key, `later` to all further requests with it. */
+/** `first` applies to the first request with a key and to requests without a key; `later` to repeated requests. */
 export interface Behaviors {
   readonly first: Behavior;
   readonly later: Behavior;

@@ -22,9 +22,9 @@ import type { AdvanceTask } from './tasks.ts';
  * | tok_async_declined        | pending, 201; declined after 2 s                           |                        |
  * | tok_async_short           | pending, 201; only half of it is charged after 2 s         |                        |
  * | tok_action                | requires_action, 201; the payer decides at its action_url  |                        |
- * | tok_callback_twice        | charged, 201; its event is sent twice at once              |                        |
+ * | tok_callback_twice        | charged, 201; its event is sent twice concurrently         |                        |
  * | tok_callback_first        | charged; its event is sent first, then 201                 |                        |
- * | tok_callback_out_of_order | pending, 201; charged after 1 s; the newer event is first  |                        |
+ * | tok_callback_out_of_order | pending, 201; charged after 1 s; newer event is sent first |                        |
  * | tok_callback_late_success | declined, 402; charged after 3 s nevertheless              |                        |
  * | tok_dispute               | charged, 201; disputed in full after 2 s                   |                        |
  * | tok_fee                   | charged, 201, with a fee of 2.9 % and 30 minor units       |                        |

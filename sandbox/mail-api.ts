@@ -12,7 +12,7 @@
  *
  * Every call needs the header `X-Postmark-Server-Token` with the sandbox's secret (any value if the sandbox has none);
  * without it, the response is 401. Like Postmark, it does not deduplicate: two equal requests are two e-mails. Unlike
- * Postmark's, its search is strongly consistent and lists nothing without a filter, and e-mails are kept permanently.
+ * Postmark's, its search is strongly consistent and requires a filter, and e-mails are kept permanently.
  *
  * EmailError codes: 10 without a token (401), 300 `Invalid email request` naming the field, 402 `Invalid JSON`, 406 an
  * inactive recipient, 412 the account is pending approval, 600 an invalid search. Bodies of 404 and 405 are a

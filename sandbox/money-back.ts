@@ -100,7 +100,8 @@ export function openDispute(charge: Charge, disputeId: string, requested: number
 }
 
 /**
- * Returns the total of open and lost disputes. Won disputes are not included, because their amounts were given back.
+ * Returns the total of open and lost disputes. Won disputes are not included, because the merchant got their amounts
+ * back.
  */
 function amountDisputed(charge: Charge): number {
   return charge.disputes.reduce((sum, { amount, status }) => sum + (status === 'won' ? 0 : amount), 0);

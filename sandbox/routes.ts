@@ -147,8 +147,8 @@ async function payersAnswer(c: Context) {
 }
 
 /**
- * Returns the base URL for the payer's browser. It is derived from the request, because the sandbox does not know its
- * own address.
+ * Returns the base URL for the payer's browser: the address to which the request was sent, or the configured base URL
+ * if the request does not contain its address.
  */
 function baseUrl(world: SandboxWorld, c: Context): string {
   const { event } = (c.env ?? {}) as { readonly event?: unknown };

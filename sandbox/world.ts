@@ -9,7 +9,7 @@ export interface SandboxWorld {
   readonly callbacks: Callbacks;
   /**
    * Returns the accepted secrets. Every request, except requests for the payer's page, must contain one of the secrets.
-   * @default none: all callers are in this process
+   * @default every request is accepted, for example because all callers are in this process
    */
   readonly secrets?: () => Promise<readonly string[]>;
   /**
