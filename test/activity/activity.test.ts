@@ -66,7 +66,7 @@ function overtaken(chain: ActivityChain, times: number) {
   });
 }
 
-/** Actions of the entries that the rivals append. */
+/** The actions of three entries that a rival appends. */
 const RIVALS = Array<string>(3).fill('correction.made');
 
 const actions = async (chain: ActivityChain) => (await log.listActivity(chain, ALL)).map(({ action }) => action);
@@ -109,7 +109,7 @@ describe('a chain of the activity log', () => {
     expect(await verifyActivity({ log, digest: systemDigest }, OTHER)).toEqual({ entries: 0 });
   });
 
-  test('is verified and listed completely even if DynamoDB returns short pages', async () => {
+  test('is verified completely, and listed in full pages, even if DynamoDB returns short pages', async () => {
     database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs(), pageBytes: 2_000 });
     log = new DynamoDbActivity(database.client, TABLES, pacing);
     for (let index = 0; index < 60; index += 1) await log.record(draft(SHOP, String(index)));
@@ -167,7 +167,7 @@ describe('a chain of the activity log', () => {
     expect(await verifyActivity({ log, digest: systemDigest }, SHOP)).toEqual({ entries: 5 });
   });
 
-  test('refuses an action and writes nothing when every transaction conflicts', async () => {
+  test('gets no entry about a tenant that is not created, because every transaction conflicts', async () => {
     const administration = new TenantAdministration(overtaken('deployment', 99), TABLES, 'ada');
     await expect(administration.createTenant('Shop')).rejects.toMatchObject({ code: 'contention' });
     expect(new Set(await actions('deployment'))).toEqual(new Set(['correction.made']));
@@ -238,7 +238,7 @@ describe('a job run', () => {
       { ...request, ...changes },
     );
 
-  test('is recorded once when an operator requests it, but not when the schedule starts it', async () => {
+  test('gets one log entry if an operator requests it, and none if the schedule starts it', async () => {
     await accept();
     expect(database.items(TABLES.ledger)).toEqual([]);
 
@@ -261,7 +261,7 @@ describe('a job run', () => {
   });
 });
 
-test('a webhook replay is recorded in the transaction that requests it', async () => {
+test('a webhook replay gets one log entry, even after conflicts with other writers', async () => {
   const client = overtaken(SHOP, 2);
   const webhooks = new DynamoDbWebhooks(client, TABLES, pacing);
   const endpoint = endpointNamed('shop');

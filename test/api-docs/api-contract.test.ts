@@ -29,7 +29,7 @@ const REFUSED_FORM = new Set([
   'body_too_large',
 ]);
 
-/** Operations whose bodies are validated. Callbacks are not: only the signature over the whole body is checked. */
+/** Operations whose requests are validated. Of a callback, only the signature over the whole body is checked. */
 const checked = operations.filter(({ operationId }) => operationId !== 'receiveCallback');
 
 // ------------------------------------------------------------------------------------- rules beyond the schemas
@@ -167,7 +167,7 @@ const CURSORS = new Set(['starting_after', 'ending_before']);
 
 // ------------------------------------------------------------------------------------------- generated requests
 
-/** Any character except U+0000, U+FFFD and surrogates. */
+/** Any character except U+0000, and U+D800 to U+FFFF (surrogates, private use, and U+FFFD, among others). */
 const character = fc
   .oneof(
     fc.integer({ min: 0x20, max: 0x7e }),
@@ -383,7 +383,9 @@ function withoutDryRun(sent: Sent): Sent {
   return { ...sent, body };
 }
 
-/** Returns texts that violate a schema: they are malformed, or lie just outside its bounds. */
+/**
+ * Returns values that violate a schema when they are sent as text: malformed ones, and ones just outside its bounds.
+ */
 function wrongTexts(schema: Node): readonly (string | number)[] {
   const { type, minimum, maximum, maxLength } = schema as Readonly<Record<string, number | string | undefined>>;
   if (type === 'integer') return [Number(minimum) - 1, Number(maximum) + 1, 'x', '1.5', '', '01'];

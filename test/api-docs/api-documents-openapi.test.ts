@@ -76,7 +76,7 @@ describe('the API description', () => {
     expect(described).toHaveLength(routes.length);
   });
 
-  test('lists the problem of an unavailable processor for each route that changes a payment at its processor', () => {
+  test('lists `processor_unavailable` for each route that changes a payment at its processor, and keys in progress for the routes of operators', () => {
     const changing = operations.filter(({ path }) => /\/(?:refunds|capture|cancel|approve)$/.test(path));
     const asked = changing.filter(({ method }) => method === 'POST');
     expect(asked.map(({ path }) => path).length).toBeGreaterThanOrEqual(7);

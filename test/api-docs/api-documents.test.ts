@@ -15,7 +15,7 @@ const api = documentsApi(
 );
 
 describe('the API documents', () => {
-  test('are served as JSON without an API key', async () => {
+  test('include the OpenAPI document as JSON, and need no API key', async () => {
     const result = await api(gatewayEvent('GET', '/v1/openapi.json'));
 
     expect(result.statusCode).toBe(200);

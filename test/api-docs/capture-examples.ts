@@ -52,7 +52,7 @@ const CAPTURES = [
   captureCallbacks,
 ];
 
-/** Id of the queue entry in the examples. */
+/** Replaces the id of every queue entry in the examples. */
 const QUEUE_ENTRY = 'que_aG9sZHMgMSAxNzcyMzY2NDAwMDAwI3BheV9iNTZjM3k1c2M0cmpmZzV5dGxrcDczdDJzeDduNHRtcg';
 
 /**
@@ -78,7 +78,7 @@ async function problemOf(code: ProblemCode): Promise<Readonly<Record<string, unk
   const gateways = GATEWAY_CODES.find((each) => each === code);
   if (gateways !== undefined) {
     const body = gatewayProblemBodies('').find((each) => each.code === code);
-    invariant(body !== undefined, `the gateway answer ${code} has no body`);
+    invariant(body !== undefined, `the gateway problem ${code} has no body`);
     return { ...body, request_id: 'req-1' };
   }
   const { body } = await PROVOKED[code as keyof typeof PROVOKED]();

@@ -56,7 +56,7 @@ beforeAll(async () => {
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
 describe('a client generated from the document', () => {
-  const title = 'compiles, and its types reject the same requests as the API';
+  const title = 'compiles in a typical program, and its types reject invalid requests';
   inTurn(test, { place: 0, of: 4, otherwise: test.skip })(title, async () => {
     const { default: openapiTS, astToString } = await import('openapi-typescript');
     const { default: ts } = await import('typescript');

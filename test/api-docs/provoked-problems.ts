@@ -77,7 +77,7 @@ export async function waitingApproval() {
 
 const WEB_SHOP = { mode: 'live', name: 'Web shop', scopes: ['payments:read', 'payments:write'] };
 
-/** Creates, as an operator, a tenant and its API key. @param wanted the other fields of the key */
+/** Creates a tenant and, as an operator, its API key. @param wanted the fields of the key except the tenant */
 export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WEB_SHOP) {
   const api = new Api();
   const { client } = api.store.database;
@@ -90,7 +90,7 @@ export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WE
 const failingLedger = (fault: Error) =>
   new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
-/** Crashes the claim's owner before the commit, then lets the authorization expire at the processor. */
+/** Crashes the claim's owner before the commit, lets the authorization expire at the processor, and then retries. */
 async function letGo(): Promise<Reply> {
   const harness = new Api();
   const processor = { ...harness.processor, name: 'sandbox' };
@@ -121,7 +121,7 @@ const PROVOKED_ORDERS = {
   order_canceled: givenUp,
 } as const;
 
-/** Claims a request without sending it, then retries it after the send window has closed. */
+/** Claims an order that the processor refuses with 401, then retries it after the send window has closed. */
 async function notAttempted(): Promise<Reply> {
   const api = new Api();
   await api.order('k', { source: 'tok_unauthorized' });

@@ -72,13 +72,13 @@ describe('the samples of the API documents', () => {
         ]);
   });
 
-  test('are valid in a shell', () => {
+  test('have valid shell syntax in curl', () => {
     const shell = sourcesIn('Shell');
     expect(shell.length).toBeGreaterThan(70);
     execFileSync('sh', ['-n'], { input: shell.join('\n') });
   });
 
-  test('send, in curl, each operation to its path with its method, required query parameters and keys', () => {
+  test('call, in curl, each operation at its path, with its method, required query parameters and keys', () => {
     for (const { samples, operationId, method, path, parameters, security } of described) {
       const [curl] = samples;
       if (curl === undefined) continue;

@@ -14,7 +14,7 @@ import { type Fields, someLedger } from './verify-world.ts';
 
 const AT_SECONDS = Date.UTC(2026, 10, 23, 14, 59, 58) / 1_000;
 
-/** Returns a stream record with a time in the hour of `AT_SECONDS`. `change` overrides its fields. */
+/** Returns a stream record whose time is `index` seconds after `AT_SECONDS`. `change` overrides its fields. */
 function recordOf(item: Fields, index = 1, change: Fields = {}): Fields {
   const record = streamRecord(item, index);
   const time = { ApproximateCreationDateTime: AT_SECONDS + index };
@@ -175,7 +175,7 @@ describe('the archiver', () => {
     expect(archiver.reported.length).toBeGreaterThan(3);
   });
 
-  test('fails the batch while the archive is unavailable, and writes the same object at the next delivery', async () => {
+  test('fails a batch if the archive’s responses are lost, and writes no second object at the next delivery', async () => {
     const archiver = new Archiver();
     archiver.lost = true;
     archiver.trouble = () => new AmbiguousError('archive_ambiguous', 'the archive gave no answer');

@@ -228,7 +228,7 @@ test('verification reports every single change, cut, swap, removal or forgery of
         expected = within.map(keyOf);
       }
       if (how === 'forge') {
-        // The forged object has a valid key. Only a writer with permission to write to the bucket can create it.
+        // The forged object has a key that matches its content. Anyone with write access to the bucket can create it.
         const [row = {}] = within;
         await archive.take([{ ...row, tenantId: `ten_${other}` }]);
         expected = [keyOf(row)];

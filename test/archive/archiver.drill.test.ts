@@ -190,7 +190,7 @@ test('the auditor lists the objects in valid manifests, at most one an hour, and
   expect(json['manifests']).toContainEqual(expect.objectContaining({ number, hash, failure: null }));
 });
 
-test('a parked batch that an operator redrives is written to late objects with the same lines as the existing objects', async () => {
+test('late records are written to a late object with the same lines as the existing objects, and an operator can redrive a parked batch', async () => {
   const QueueUrl = await stackOutput('service', 'parkedArchiveQueue');
   const FunctionName = await stackOutput('service', 'archiverFunction');
   const payment = String((await api.payUntilAnswered({ key: `late-${crypto.randomUUID()}` })).json['id']);

@@ -190,7 +190,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.putBack(forged)).toEqual([]);
   });
 
-  test('are reported if no manifest lists the object in which they were archived later', async () => {
+  test('are archived in a late object, which is reported if no manifest lists it', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 5));
     await behind.hours(30);
     const [name = ''] = await behind.putBack();
@@ -204,7 +204,7 @@ describe('rows of a parked batch', () => {
     expect(await behind.findings()).toEqual([{ kind: 'object_unlisted', object: foreign }]);
   });
 
-  test('are listed once after a pause of several days, in several manifests if necessary', async () => {
+  test('are listed once after a pause of several days, even if several manifests are written in succession', async () => {
     const behind = await Behind.lacking(ledger.slice(2, 6));
     await behind.hours(26);
     behind.clock.advance(2 * DAY_MS);

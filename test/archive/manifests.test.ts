@@ -17,7 +17,7 @@ import { MemoryArchive } from './memory-archive.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** An archive with a clock, in which objects arrive and manifests are written. */
+/** An archive in which objects arrive and manifests are written, at the times of a simulated clock. */
 class Archive {
   readonly memory = new MemoryArchive();
   readonly clock = new SimulatedClock(Date.UTC(2026, 10, 23, 14, 5));
@@ -42,7 +42,7 @@ class Archive {
     return writeManifests(tools, this.clock.nowMs() + HOUR_MS / 2);
   }
 
-  /** Simulates some hours, each with objects and a manifest. */
+  /** Simulates some hours. In each hour, objects arrive and a manifest is written. Ends in the last of these hours. */
   async hours(count: number, objects = 2): Promise<void> {
     for (let hour = 0; hour < count; hour += 1) {
       for (let index = 0; index < objects; index += 1) await this.arrives();
@@ -117,7 +117,7 @@ describe('a manifest', () => {
     expect(await archive.verified()).toEqual({ manifests: 11, objects: 64, findings: [] });
   });
 
-  test('whose writer ran out of time leaves the remaining objects to the manifest of the next hour', async () => {
+  test('whose writer runs out of time leaves the remaining objects to the manifests of the next run', async () => {
     const archive = new Archive();
     for (let index = 0; index < 5; index += 1) await archive.arrives();
     const slow = { nowMs: () => (archive.clock.advance(HOUR_MS / 8), archive.clock.nowMs()) };
@@ -299,7 +299,7 @@ const tampering = fc.record({
   other: fc.nat(),
 });
 
-test('verification reports every single change, cut, swap or removal of a manifest or object, and nothing else', async () => {
+test('verification reports each change, cut, swap or removal of manifests (except a removal of only the newest one), each removal of an object, and nothing else', async () => {
   const HOURS = 6;
   await fc.assert(
     fc.asyncProperty(tampering, async ({ how, what, at, other }) => {

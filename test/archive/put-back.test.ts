@@ -82,7 +82,7 @@ describe('a Ledger row', () => {
     expect(await rowsOf(api)).toHaveLength(originals.length + 1);
   });
 
-  test('is not written when it is unchanged, and no entry is added to the activity log', async () => {
+  test('is not written, and gets no entry in the activity log, if it is unchanged or has no original', async () => {
     expect(await putBack(2)).toBe('is_there');
     expect(await putBack(9)).toBe('no_original');
     expect(await entries()).toEqual([]);

@@ -114,7 +114,7 @@ describe('the record of a verification', () => {
     expect(reported).toMatchObject([{ verdict: 'differs' }]);
   });
 
-  test('is one object per run; a repeated run does not overwrite it', async () => {
+  test('is written once if a run is repeated with the same result; a different result does not overwrite it', async () => {
     const archive = new AuditedArchive();
     for (let time = 0; time < 2; time += 1) await archive.verified(NOON_MS);
     await archive.verified(NOON_MS, { verdict: 'differs', found: 1, first: [FINDING] });
@@ -181,7 +181,7 @@ describe('the latest verifications', () => {
     expect(verifications.at(-1)).toMatchObject({ first: [FINDING] });
   });
 
-  test("include only the auditor's records; other objects under such keys are counted as unreadable", async () => {
+  test("include only the auditor's records; other objects under the prefix of these records are counted as unreadable", async () => {
     const archive = await auditedArchive(FINDING);
     const held: Verification = {
       kind: 'day',
@@ -211,7 +211,7 @@ describe('the latest verifications', () => {
 });
 
 describe('the newest manifests', () => {
-  test('are shown byte for byte; manifests that are missing or were changed are reported', async () => {
+  test('are read with the objects that they list; manifests that are missing or were changed are reported', async () => {
     const archive = await auditedArchive(FINDING);
     for (let hour = 0; hour < 30; hour += 1) await archive.manifest(NOON_MS + hour * HOUR_MS);
     const second = manifestName(32);

@@ -78,7 +78,7 @@ function readWith(settings: Omit<PostgresSettings, 'secretId'>): Promise<unknown
   return openWith(settings).store.readRecord('pay_1' as never);
 }
 
-test('a secret has a predictable ARN, so that a setting can name it before it exists', () => {
+test('a secret in the emulator has a predictable ARN, so that a setting can contain the ARN before the secret exists', () => {
   expect(secretId).toBe(`arn:aws:secretsmanager:${region}:000000000000:secret:authority-${process.pid}-local0`);
 });
 
@@ -93,7 +93,7 @@ test('without the configured CA file, the functions send no password to a server
   await expect(readWith({})).rejects.toMatchObject({ code: 'store_untrusted' });
 });
 
-test('a function refuses a database other than the recorded one, until the payments are recovered into it', async () => {
+test('a function refuses a database other than the recorded one, until a recovery records the other database', async () => {
   const clock = new SimulatedClock();
   clock.advance(1);
   const otherUrl = await createDatabase(clock);

@@ -64,7 +64,7 @@ describe('the copy job', () => {
     expect(observed).toMatchObject([{ carried: OUTBOX_SHARDS + 1 }]);
   });
 
-  test('leaves the remaining chains to the next run at its deadline', async () => {
+  test('stops at its deadline and leaves the remaining chains to the next run', async () => {
     waiting.set(0, ['slow', 'chain-a', 'chain-b']);
     const deadlineMs = clock.nowMs() + 60_000;
     expect(await finishJob(carryJob(tools()), clock.nowMs(), { deadlineMs })).toMatchObject({ left: 2, failed: 0 });

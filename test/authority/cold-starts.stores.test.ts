@@ -38,7 +38,7 @@ function startFunction(url: string, number: number) {
   };
 }
 
-// Slow, because the test starts another server, and hundreds of logins take CPU time.
+// Runs only in one of eight slices. The test is slow: it starts another server, and hundreds of logins take CPU time.
 inTurn(test, { place: 0, of: 8, otherwise: test.skip })(
   `${STARTS} functions that start at the same time on a server with ${MAX_CONNECTIONS} connections answer 201, or 503 with Retry-After`,
   async () => {

@@ -53,7 +53,7 @@ export interface MoveChanges {
   readonly pacing?: Pacing;
 }
 
-/** Four PostgreSQL databases of one server. */
+/** Four PostgreSQL databases on one server, with the names in {@link NAMES}. */
 export class FourDatabases {
   readonly #databases: ReadonlyMap<string, StoreDatabase>;
 

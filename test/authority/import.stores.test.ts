@@ -361,7 +361,7 @@ describe('an import with a difference', () => {
     });
   });
 
-  test('erases personal data that was erased in DynamoDB since an earlier pass', async () => {
+  test('finishes if personal data was erased in DynamoDB since an earlier copy, and erases it in PostgreSQL', async () => {
     await moving.world.pay(paymentRequest('differs', { description: 'secret' }));
     await copyChains(moving.tools(), QUIET);
     expect(await countIn('details')).toBe(1);

@@ -89,7 +89,7 @@ export class ImportedTenants {
     return finishImport(this.tools(changes), { segments: 2, progress: () => undefined });
   }
 
-  /** Returns the rows of tenants that are in a wrong database. `tenants` contains the right one. */
+  /** Returns the rows of tenants that are not in the database of their tenant, as `tenants` maps it. */
   async misplaced(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const [home, tenant] of this.tenants) {

@@ -38,7 +38,7 @@ function planned({ deployment }: MovedTenant, actor: Actor): MoveChanges {
   };
 }
 
-/** Runs the command without faults. */
+/** Finishes or aborts the move without faults. @returns the violated guarantees */
 async function finish(moved: MovedTenant, next: Next): Promise<readonly string[]> {
   try {
     await moved.deployment.move(moved.tenant, next);
