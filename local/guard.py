@@ -66,7 +66,7 @@ def refusal(method, path, query, headers):
     is_session = key in sts._sessions and not path.startswith(OWN_PATHS)
     if hmac.compare_digest(key.encode(), os.environ["AWS_ACCESS_KEY_ID"].encode()) or is_session:
         return None
-    return "the access key id is not that of this run, which is in .payonce/local.json"
+    return "the access key id is not the one of this run (.payonce/local.json contains it)"
 
 
 def _is_api(host, path):

@@ -74,7 +74,7 @@ export interface LocalKeys {
   readonly operatorKey: string;
 }
 
-/** The preferred port of PostgreSQL. It differs from the default port, which a developer may use. */
+/** The preferred port of PostgreSQL. It is not the default port, on which a developer's own server may run. */
 const POSTGRES_PORT = 15_432;
 
 /** A running local AWS with deployed stacks. */
@@ -102,7 +102,7 @@ export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly lab?: RunningLab | undefined;
 }
 
-/** Returns the system of record. */
+/** Returns the system of record of a local AWS. */
 export function authorityOf({ postgres }: Pick<LocalAws, 'postgres'>): Authority {
   return postgres === undefined ? 'dynamodb' : 'postgres';
 }

@@ -11,7 +11,7 @@ export const PRIVATE_KEY = 'server.key';
 export const CA_FILE = join(TLS, CERTIFICATE);
 export const SERVER_HOST = 'localhost';
 
-/** Subdirectory of a local AWS with the database that is kept after a stop. */
+/** Subdirectory, in the directory of a local AWS, with the database that is kept after a stop. */
 export const POSTGRES_DIRECTORY = 'postgres';
 /** Name of the secret with which functions on a local AWS connect to PostgreSQL. */
 export const SECRET = 'payonce-database';

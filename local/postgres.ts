@@ -19,7 +19,7 @@ import { StartFailure } from './failure.ts';
 import { type StartedServer, startKeptServer, stopKept } from './kept-process.ts';
 import { CA_FILE, DATABASE, PASSWORD, POSTGRES_DIRECTORY, SECRET, SERVER_HOST, SUPERUSER } from './postgres-files.ts';
 
-/** Subdirectory for a database that is deleted after its run. */
+/** Subdirectory with the database of a run that does not persist its data. The next such run deletes it first. */
 const TEMPORARY = 'temporary-postgres';
 const PROGRAM = join(import.meta.dirname, 'postgres-server.ts');
 const LOG = 'postgres.log';

@@ -11,7 +11,7 @@ import { type Emulator, STATE_DIRECTORY } from './emulator.ts';
 import { accessTo, type EmulatorAccess } from './emulator-environment.ts';
 import type { Snapshots } from './snapshots.ts';
 
-/** Subdirectory for state that is deleted after its run. */
+/** Subdirectory with the state of a run that does not persist its state. The next such run deletes it first. */
 const TEMPORARY = 'temporary-state';
 /**
  * File that identifies the deployment in the saved state. It is stored next to the emulator's files and written last.

@@ -74,7 +74,7 @@ export interface ChargePage {
 
 /** Stores charges and the indexes to find them. */
 export interface ChargeBooks {
-  /** Returns the unexpired claim of a key. */
+  /** Returns the claim of a key; undefined if there is none or it has expired. */
   claimOf(key: string, nowMs: number): Promise<KeyClaim | undefined>;
   /**
    * Writes a new charge with its event. With a key, writes only if the key has no unexpired claim. The loser of two

@@ -13,7 +13,7 @@ import type { SandboxWorld } from './world.ts';
 const MAX_ATTEMPTS = 10;
 
 export type Outcome =
-  /** `made` contains the events of the change, or nothing if the charge did not change. */
+  /** `made` contains the events of the change; it is empty if the charge did not change. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly made: readonly SandboxEvent[] }
   /** The operation was already applied under the same key. */
   | { readonly kind: 'known'; readonly operation: BookedOperation }

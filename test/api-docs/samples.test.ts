@@ -142,7 +142,7 @@ describe('the samples of the API documents', () => {
     expect((JSON.parse(printed) as string[]).map(withoutQuery)).toEqual(REQUESTS);
   });
 
-  test('use a different operation name for each change, so that copied samples do not share an idempotency key; only the two creations have the same name', () => {
+  test('use a different operation name for each change, so that copied samples do not share an idempotency key; only the creations of payments and of orders have the same name', () => {
     const names = sourcesIn('Python').flatMap((source) => /operation="([^"]+)"/.exec(source)?.[1] ?? []);
     const ofOrder = names.filter((name) => name === 'order_42');
     expect(ofOrder).toHaveLength(2);

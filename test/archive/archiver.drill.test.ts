@@ -121,7 +121,7 @@ test('every row of a payment is archived, even if the archiver is killed', async
   await untilArchived(payments);
 });
 
-test('an archived object cannot be overwritten, removed or unlocked, even by a principal with all permissions in S3', async () => {
+test('an archived object cannot be overwritten or removed, even by a principal with all permissions in S3 that bypasses the lock', async () => {
   const [Key = ''] = await objectNames();
   const body = await textOf(Key);
   const credentials = await administratorOfS3(`archive-${crypto.randomUUID().slice(0, 8)}`);

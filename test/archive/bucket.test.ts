@@ -105,7 +105,7 @@ describe('the check of the archive bucket', () => {
   });
 });
 
-test('the bucket check reports a key with two versions or a delete marker, on any page', async () => {
+test('the bucket check reports a key with several versions or a delete marker, on any page', async () => {
   const server = new BucketServer(BUCKET, policy);
   server.versions = [
     ['ledger/2026/11/23/14/1-aa.ndjson', false],

@@ -34,7 +34,7 @@ export class MemoryArchive implements ArchiveObjects, StoredObjects {
     return this.objects.get(name)?.text;
   }
 
-  /** The lines of all objects, without line feeds. */
+  /** The lines of all objects that contain rows, without line feeds. */
   get lines(): readonly string[] {
     const objects = [...this.objects.values()].filter(({ name }) => name.startsWith(LINES_PREFIX));
     return objects.flatMap(({ text }) => text.trimEnd().split('\n'));

@@ -59,7 +59,7 @@ describe('verification of rows', () => {
     expect(await verified(ledger.toReversed(), objectsOf(ledger).toReversed())).toEqual([]);
   });
 
-  test('reports the changed row, its fields, and the line with the original', async () => {
+  test('reports a changed row, its changed fields, and the archived line with the original', async () => {
     const [, second = {}] = longest();
     const forged = copyOf(second);
     (forged['payment'] as Fields)['amountCapturedMinor'] = 1;

@@ -89,7 +89,7 @@ test.each([{}, { host: 'localhost' }])(
   },
 );
 
-test('without the configured CA file, the functions send no password to a server that only this file could verify', async () => {
+test('without the configured CA file, the functions send no password to a server whose certificate only this file could verify', async () => {
   await expect(readWith({})).rejects.toMatchObject({ code: 'store_untrusted' });
 });
 

@@ -129,7 +129,7 @@ describe('the authority check', () => {
     expect(await store.readRecord(operationId)).toBeUndefined();
   });
 
-  test('is repeated after a failed read, and no call passes before it succeeds', async () => {
+  test('is repeated if DynamoDB did not respond, and no statement is sent to PostgreSQL before it succeeds', async () => {
     const deployment = new Deployment();
     const store = await deployment.start('postgres');
     deployment.isDown = true;

@@ -106,7 +106,7 @@ describe('a tenant', () => {
     for (const name of ['first', 'b']) expect(await moved.rowsWith(name, ids)).toEqual([]);
   });
 
-  test('is refused by the earlier database if the Registry was restored to a time before the move', async () => {
+  test('has its requests refused by the earlier database if the Registry was restored to a time before the move', async () => {
     const { world } = deployment;
     const { paymentId } = await moved.pay('paid');
     await deployment.move(tenant, 'c');

@@ -34,7 +34,7 @@ async function ask({ method = 'GET', path = FUNCTIONS, headers = {} }: Asked): P
 
 describe('the local AWS', () => {
   test.each<[what: string, asked: Asked, reason: RegExp]>([
-    ['a request without a key', {}, /the access key id is not that of this run/],
+    ['a request without a key', {}, /the access key id is not the one of this run/],
     ['the well-known key', { headers: { authorization: credential('test') } }, /access key id/],
     ['an account id as the key', { headers: { authorization: credential('000000000000') } }, /access key id/],
     ['an empty key', { headers: { authorization: credential('') } }, /access key id/],
