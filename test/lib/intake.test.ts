@@ -31,14 +31,17 @@ describe('the setting paymentRequests', () => {
   });
 
   test.each([
-    ['a text that is not JSON', '{', 'payonce:paymentRequests: it'],
-    ['an empty list of senders', { senders: [] }, 'senders must have a sender'],
+    ['a text that is not JSON', '{', 'payonce:paymentRequests must be an object'],
+    ['an unknown field of the setting', { senders: [OWNER], sender: OWNER }, 'has the unknown field sender'],
+    ['an age that is too short', { senders: [OWNER], oldestHours: 0 }, 'oldestHours must be 1 to 168 hours'],
+    ['an age that is not a number', { senders: [OWNER], oldestHours: '24' }, 'oldestHours must be 1 to 168 hours'],
+    ['an empty list of senders', { senders: [] }, 'senders must be a list of 1 to 50 senders'],
     ['an invalid sender', { senders: ['shop'] }, 'senders.0 must be an object'],
-    ['an unknown field', { senders: [{ ...OWNER, tenants: 'x' }] }, 'senders.0 Unrecognized key: "tenants"'],
+    ['an unknown field', { senders: [{ ...OWNER, tenants: 'x' }] }, 'senders.0 has the unknown field tenants'],
     [
       'a sender with two transports',
       { senders: [{ ...OWNER, queue: 'a', topic: 'b' }] },
-      'senders.0 Unrecognized key: "topic"',
+      'senders.0 has the unknown field topic',
     ],
     [
       'a sender without a tenant',
@@ -83,6 +86,9 @@ describe('the setting paymentRequests', () => {
 
   test('refuses public brokers without a secret, and subnets without a security group', () => {
     expect(() => kafkaOf({ brokers: ['b1.example:9092'] })).toThrow('kafka.secret must be given');
+    expect(() => kafkaOf({ secret: SECRET })).toThrow('kafka must have a cluster, or brokers');
+    expect(() => kafkaOf({ cluster: 'shop' })).toThrow('kafka.cluster must be the ARN of an Amazon MSK cluster');
+    expect(() => kafkaOf({ brokers: ['b1'] })).toThrow('kafka.brokers.0 must be host:port');
     expect(() => kafkaOf({ brokers: ['b1:9092'], subnets: ['subnet-1'] })).toThrow(
       'kafka must have both subnets and securityGroup',
     );
