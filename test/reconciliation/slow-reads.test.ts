@@ -61,11 +61,12 @@ test.each(['respond', 'time out'])(
 );
 
 test.each([
-  ['time out', 'processor_timeout', 8],
-  ['return unreadable charges', 'processor_answer_unreadable', 20],
+  ['time out', new AmbiguousError('processor_timeout', 'no response'), 8],
+  ['return unreadable charges', new AmbiguousError('processor_answer_unreadable', 'no amount'), 20],
+  ['fail because of a bug', new TypeError('undefined is not a charge'), 20],
 ])(
   'a run that compares 20 open mismatches again makes a limited number of reads if the reads %s',
-  async (_what, code, most) => {
+  async (_what, error, most) => {
     const harness = new ReconcileHarness();
     const { processor } = harness;
     for (let each = 0; each < 20; each += 1) {
@@ -78,7 +79,7 @@ test.each([
     let reads = 0;
     const read = (): Promise<never> => {
       reads += 1;
-      return Promise.reject(new AmbiguousError(code, 'no response'));
+      return Promise.reject(error);
     };
     await runAfterAnHour(harness, [{ ...processor, readCharge: read, chargesOfPayment: read }]);
     expect(reads).toBe(most);
