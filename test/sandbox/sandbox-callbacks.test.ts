@@ -103,7 +103,7 @@ describe('callbacks of the sandbox processor', () => {
     });
 
     test.each([['http://127.0.0.1:1/callbacks'], ['no URL at all']])(
-      'has one failed attempt recorded if the URL is %s',
+      'has one failed attempt recorded after a call to the URL "%s"',
       async (address) => {
         sandbox.address = address;
         const id = await captured();
@@ -178,7 +178,7 @@ describe('callbacks of the sandbox processor', () => {
     });
   });
 
-  test('that cannot be enqueued make their request fail with 500 and change nothing', async () => {
+  test('that cannot be enqueued make the request that causes them fail with 500, and the request changes nothing', async () => {
     const logged = jest.spyOn(console, 'error').mockImplementation(() => undefined);
     const id = await captured();
     const before = await harness.read(id);

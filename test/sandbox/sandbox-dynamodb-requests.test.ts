@@ -51,7 +51,7 @@ describe('in the sandbox books on a busy DynamoDB,', () => {
     expect(waits).toEqual([40, 80]);
   });
 
-  test('a persistent conflict is thrown after five attempts', async () => {
+  test('a persistent conflict causes an error after five attempts', async () => {
     answers = Array.from({ length: 5 }, () => canceled('TransactionConflict'));
     await expect(transact(access, [PUT])).rejects.toBeInstanceOf(TransactionCanceledException);
     expect(inputs).toHaveLength(5);
@@ -63,7 +63,7 @@ describe('in the sandbox books on a busy DynamoDB,', () => {
     expect(waits).toEqual([]);
   });
 
-  test('an invalid transaction is thrown immediately', async () => {
+  test('an invalid transaction causes an error without a retry', async () => {
     answers = [canceled('ValidationError')];
     await expect(transact(access, [PUT])).rejects.toBeInstanceOf(TransactionCanceledException);
   });

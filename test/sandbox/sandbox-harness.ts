@@ -50,7 +50,10 @@ export const eventIn = (answer: SandboxAnswer) => parse(eventOf, answer);
 export const listIn = (answer: SandboxAnswer) => parse(listOf, answer);
 export const errorIn = (answer: SandboxAnswer) => parse(errorOf, answer).error;
 
-/** Calls a sandbox as a merchant's server does, and validates the responses strictly. */
+/**
+ * Returns functions that send requests to a sandbox. `read`, `events` and `types` also parse the response, and throw if
+ * it has an unknown field.
+ */
 export function sandboxHarness(handler: SandboxHandler) {
   const post = (path: string, body?: unknown, key?: string): Promise<SandboxAnswer> =>
     callSandbox(handler, {

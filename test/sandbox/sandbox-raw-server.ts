@@ -3,7 +3,7 @@ import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
 
 export interface RawServer extends AsyncDisposable {
   readonly url: string;
-  /** Request lines and headers, in order of arrival. */
+  /** Received data in order of arrival, one entry per chunk. A small request arrives as one chunk. */
   readonly requests: readonly string[];
 }
 

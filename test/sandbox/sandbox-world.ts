@@ -42,7 +42,8 @@ export const SANDBOX_START_MS = 1_767_225_600_000;
 const MAX_STEPS = 1_000;
 
 /**
- * Creates a sandbox. Adds its tasks to `tasks` if given, and otherwise to a queue that the sandbox itself runs.
+ * Creates a sandbox. Adds its tasks to `tasks` if given, and otherwise to a queue in memory, which `runDue` and
+ * `runFor` process.
  *
  * @param run part of every id that this sandbox creates, because books on DynamoDB may be shared with other runs
  */
@@ -80,7 +81,7 @@ export function createTestSandbox(
   });
 
   const batch = (...bodies: readonly string[]) => handler({ Records: bodies.map(message) });
-  /** Removes and returns the next due task. */
+  /** Removes and returns the first task that is due by `untilMs`; undefined if there is none. */
   const takeNext = (untilMs: number) => {
     const [next] = waiting.filter(({ dueMs }) => dueMs <= untilMs).toSorted((a, b) => a.dueMs - b.dueMs);
     if (next !== undefined) waiting.splice(waiting.indexOf(next), 1);

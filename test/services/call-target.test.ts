@@ -166,7 +166,7 @@ describe('a request to a target', () => {
     ['malformed_answer', AmbiguousError],
     ['connection_refused', RetryableError],
     ['name_not_resolved', RetryableError],
-  ])('ends in an ambiguous fault only if it may have been sent: %s', async (error, fault) => {
+  ])('fails with an AmbiguousError only if it may have been sent: %s', async (error, fault) => {
     const routes = targetRoutes({
       target: 'membership',
       url,

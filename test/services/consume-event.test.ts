@@ -14,8 +14,8 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 const DAY_MS = 24 * 60 * 60_000;
 
 /**
- * Returns the tools of a consumer whose table has no records. Adds the first four characters of each recorded
- * operation's id to `written`.
+ * Returns tools for a consumer whose table never contains a record. When an operation is recorded, they add the first
+ * four characters of its id to `written`.
  */
 const toolsOf = (written: string[], clock = new SimulatedClock()) => ({
   records: {

@@ -56,7 +56,7 @@ function consumerOf(member: string, { failures = 0, isPermanent = false } = {}):
   return { handle, parked };
 }
 
-/** Returns the event of a payment that was created just now. */
+/** Returns the event `payment.completed` of a payment, with the current time. */
 const eventOf = (name: string): object => ({ ...(paymentCompleted(name) as object), occurredAtMs: Date.now() });
 const envelopeOf = (detail: object) =>
   ({ source: 'payonce', 'detail-type': EventNames.paymentCompleted, detail }) as EventBridgeEvent<string, unknown>;

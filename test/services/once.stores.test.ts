@@ -32,7 +32,10 @@ async function totalOf(pk: string): Promise<number> {
   return Number(Item?.['points'] ?? 0);
 }
 
-/** Creates a route that adds to a row and responds with each status in turn. */
+/**
+ * Creates a route that adds a point to a row. It responds with each status in turn, and then always with the last one.
+ * For the status 0, its handler throws.
+ */
 function routeOf(pk: string, statuses: readonly number[] = [201]) {
   const left = [...statuses];
   const app = new Hono<{ Variables: OnceVariables }>();
@@ -95,7 +98,7 @@ describe('a route of a service', () => {
     let runs = 0;
     app.post('/slow', slow.idempotent({ scope: 'slow' }), async (c) => {
       runs += 1;
-      // The first part of the work is written although the handler then returns 503.
+      // Starts a renewal of the lease without any writes. The handler returns 503 before the renewal has ended.
       if (runs === 1)
         void c
           .get('effect')
@@ -121,7 +124,7 @@ describe('a route of a service', () => {
   });
 
   test.each([503, 429, 0])(
-    'commits nothing when it returns %d, and runs again for the next request with the key',
+    'commits nothing when it returns %d (0: its handler throws), and runs again for the next request with the key',
     async (status) => {
       const pk = `again-${status}`;
       const post = routeOf(pk, [status, 200]);

@@ -4,7 +4,7 @@ import { createTable } from '../../examples/membership/table.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 
-/** Creates a table for the example. */
+/** Creates a table for the membership example. @returns its name */
 export async function ownTable(): Promise<string> {
   const name = `membership-${randomUUID()}`;
   await createTable(dynamoDbClient(), name);

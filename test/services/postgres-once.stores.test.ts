@@ -92,7 +92,7 @@ describe("a service's route on PostgreSQL", () => {
     expect(await database.pointsOf('once')).toBe(1);
   });
 
-  test('makes 19 of 20 concurrent duplicates wait in the database, and replays its response to them', async () => {
+  test('makes 19 of 20 concurrent copies of a request wait in the database, and replays the response to them', async () => {
     const route = routeOf('crowd');
     const release = await database.hold('crowd');
     const sent = Array.from({ length: 20 }, () => route.post({ 'idempotency-key': 'crowd' }));
@@ -189,7 +189,7 @@ describe("a service's route on PostgreSQL", () => {
   });
 
   test.each([503, 429, 0])(
-    'commits nothing when it returns %d, and runs again for the next request',
+    'commits nothing when it returns %d (0: its handler throws), and runs again for the next request',
     async (status) => {
       const member = `again-${status}`;
       const route = routeOf(member, async (effect) => {
@@ -267,7 +267,7 @@ describe("a service's route on PostgreSQL", () => {
     expect(await database.pointsOf('savepoint')).toBe(1);
   });
 
-  test('repeats its transaction after a conflict, at a stricter isolation level', async () => {
+  test('repeats its transaction after a conflict if the pool sets a stricter isolation level', async () => {
     const strict = database.pool({ options: '-c default_transaction_isolation=repeatable\\ read' });
     const service = createOnce({ postgres: strict, waitSeconds: LONG_WAIT_SECONDS });
     const route = routeOf('strict', addPoint, service);

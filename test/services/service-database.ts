@@ -9,7 +9,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const ROLE = 'payonce_service';
 
-/** The database of a team's service, with a separate table. */
+/** Database of a team's service. Contains the tables of the service library, and the service's own table `points`. */
 export class ServiceDatabase {
   readonly administrator: Administrator;
   /** Connection URL of the service's role, which may create tables in the schema `public`. */
@@ -64,7 +64,9 @@ export class ServiceDatabase {
     return row === undefined ? undefined : Number(row['points']);
   }
 
-  /** Locks the row of a member until the returned function is called. */
+  /**
+   * Locks the row of a member until the returned function is called. Creates the row with 0 points if it is missing.
+   */
   async hold(member: string): Promise<() => Promise<void>> {
     const holder = await Administrator.connect(this.url);
     await this.administrator.query('INSERT INTO points VALUES ($1, 0) ON CONFLICT DO NOTHING', [member]);
