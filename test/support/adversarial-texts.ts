@@ -1,7 +1,7 @@
 /**
- * Returns the texts on which a regular expression may backtrack longest. Each text consists of an optional prefix that
- * matches the beginning of the expression, a repetition of text that matches some of its parts, and a suffix that makes
- * the match fail.
+ * Returns functions that build the texts on which a regular expression may backtrack longest. Each text consists of an
+ * optional prefix that matches the beginning of the expression, a repetition of text that matches some of its parts,
+ * and a suffix that makes the match fail.
  */
 export function adversarialTexts({ source, flags }: RegExp): readonly AdversarialText[] {
   const parts = partsOf(source, flags);
@@ -23,8 +23,8 @@ export function adversarialTexts({ source, flags }: RegExp): readonly Adversaria
 type AdversarialText = (length: number) => string;
 
 /**
- * Returns whether a text can make the expression backtrack, which requires a part that repeats without a bound or with
- * a high bound.
+ * Returns whether a text may make the expression backtrack for long: a part repeats without a bound, or the product of
+ * all repetition bounds exceeds `LARGEST_BOUND`.
  */
 export function repeats(source: string): boolean {
   const outsideClasses = source.replaceAll(CLASS, 'c').replaceAll(/\\[^]/g, 'e');
@@ -46,7 +46,7 @@ const LONGEST_PUMP = 12;
  * first character of each part is used.
  */
 const LONGEST_VARIED = 4;
-/** Maximum number of characters that are also tried in pairs. */
+/** Maximum number of different characters of an expression for which all pairs of characters are also tried. */
 const MAX_PAIRED = 16;
 
 interface Part {

@@ -6,7 +6,7 @@ import { until } from './until.ts';
 export interface ApiAnswer {
   readonly status: number;
   readonly headers: Headers;
-  /** Target of the `Location` header, as a path of the API. */
+  /** Target of the `Location` header: a path of the API, or a complete URL elsewhere; undefined without the header. */
   readonly location: string | undefined;
   readonly text: string;
   readonly json: Record<string, unknown>;
@@ -18,7 +18,10 @@ export interface PaymentPost {
   readonly headers?: Record<string, string>;
 }
 
-/** Maximum number of a client's retries, one per second. All retries together take longer than a lease. */
+/**
+ * Maximum number of attempts of a client. After each, it waits as long as the API requests, or a second. All attempts
+ * together take longer than a lease.
+ */
 const MAX_RETRIES = 60;
 
 type Called = Pick<LocalAws, 'apiUrl'> & Partial<Pick<LocalAws, 'sandboxUrl' | 'sandboxSecret'>>;
@@ -98,7 +101,7 @@ export class ApiClient {
     return href.startsWith(this.#aws.apiUrl) ? href.slice(this.#aws.apiUrl.length) : href;
   }
 
-  /** Returns the charges in the processor's own list. */
+  /** Returns the charges of a payment from the sandbox processor's own list. */
   async charges(paymentId: unknown): Promise<readonly Record<string, unknown>[]> {
     const { sandboxUrl, sandboxSecret } = this.#aws;
     const sandbox = sandboxUrl === undefined || sandboxSecret === undefined ? undefined : { sandboxUrl, sandboxSecret };

@@ -7,7 +7,7 @@ import {
 } from '../../lambdas/kernel/cause.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 
-/** Cause of a request, with ids as long as in production. */
+/** Cause of a transition: an API request. Its ids are as long as in production. */
 export const BY_REQUEST: RequestCause = {
   by: 'request',
   requestId: '3f0a52d4-2f0e-4c8b-9a86-7d1c8b1f6e42',

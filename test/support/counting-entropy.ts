@@ -2,7 +2,8 @@ import { ownerToken } from '../../lambdas/kernel/ids.ts';
 import type { Entropy } from '../../lambdas/kernel/world.ts';
 
 /**
- * Returns sequential owner tokens and zero jitter, so that runs are reproducible.
+ * Returns an entropy source with sequential owner tokens, a constant salt and zero jitter, so that runs are
+ * reproducible.
  *
  * @param name name of the process; must differ between processes, because a store assumes that a process owns each
  * record with its token

@@ -68,7 +68,8 @@ export function faultKindsByEffect(call: string): readonly FaultKind[] {
 
 /**
  * Runs every history of a story with up to `faults` faults. Every call of every run gets a fault of every kind,
- * including calls that exist only because of an earlier fault. No history is left out or run twice.
+ * including calls that exist only because of an earlier fault. In `npm run prove`, no history is left out or run twice.
+ * In `npm test`, `oneOf` selects a slice of the histories.
  */
 export async function surveyFaults<Race = undefined>(
   story: Story<Race>,

@@ -10,7 +10,7 @@ import { COSTS } from './costs.ts';
 
 const { createContext } = vm;
 
-// The namespace of CloudWatch metrics that the stacks set, too.
+// The stacks set the same namespace of CloudWatch metrics.
 process.env['POWERTOOLS_METRICS_NAMESPACE'] = 'Payonce';
 
 // Disables the CDK's own template rules, because each suite would load their engine again. `npm run synth` applies

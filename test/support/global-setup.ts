@@ -20,8 +20,8 @@ declare global {
 }
 
 /**
- * First port of each project. Each further shard adds its index, because projects and shards run concurrently. None of
- * the ports is the default port of the local AWS, which a developer may use.
+ * First port of each project. Further shards use the following ports, because projects and shards run concurrently.
+ * None of the ports is the default port of the local AWS, which a developer may use.
  */
 const TEST_PORTS = new Map([
   ['stores', 14_566],

@@ -40,7 +40,7 @@ export function openRunFolder(): void {
 }
 
 /**
- * Removes the folder and its contents.
+ * Closes the folder for one project. The last project removes the folder and its contents.
  *
  * @throws Error if the run left a file, a bundle or a process behind
  */

@@ -18,7 +18,7 @@ export const SLICE_OF_CASES = Math.floor(sliceOfRun() / TURNS);
 
 const PLAYED = { slice: SLICE_OF_CASES, proving: IS_PROOF_RUN };
 
-/** Returns the slice of this run. @throws Error for an invalid number */
+/** Returns the number in {@link SLICE}, or 0 if the variable is not set. @throws Error for an invalid number */
 export function sliceOfRun(): number {
   const text = process.env[SLICE] ?? '0';
   const slice = Number(text);

@@ -29,7 +29,10 @@ export interface Start {
   readonly schemas: number;
 }
 
-/** Program that starts a function and counts the zod schemas. Each schema has a property `_zod`. */
+/**
+ * Program that starts a function, lists the loaded files, and counts the zod schemas. Each schema has a property
+ * `_zod`.
+ */
 const START = `
   import { registerHooks } from 'node:module';
   import { basename } from 'node:path';

@@ -165,7 +165,7 @@ describe('a token of the identity provider', () => {
       expect(await identify(bearer(await signed(type, 20, 86_400)))).toMatchObject({ role: 'owner' });
   });
 
-  test('causes no request to the provider if it is refused without a key, and at most one in five seconds during an outage', async () => {
+  test('causes no request to the provider if it can be refused without the provider’s keys, and during an outage at most one in five seconds', async () => {
     const good = bearer(await tokenOf('owner'));
     const answering = server.listeners('request');
     let requests = 0;

@@ -38,7 +38,7 @@ const LIMITS: readonly RateLimit[] = [
 ];
 
 /**
- * Tests the tenants' rate limits on the DynamoDB API.
+ * Tests the tenants' rate limits on in-memory DynamoDB and on the DynamoDB API.
  *
  * @param limits limits for the test with many processes, which lasts `seconds` of simulated time
  */

@@ -15,7 +15,8 @@ export const OWNERS: readonly BooksOwner[] = (['ten_a', 'ten_b'] as const).flatM
 );
 
 /**
- * Returns the payments in the lists of the Views: the list of all payments, and the lists by status and by reference.
+ * Returns the entries of the payment lists in the Views, each with the list's name and the payment's id: the list of
+ * all payments, and the lists by status and by reference.
  */
 function listed(views: MemoryViews): readonly string[] {
   return views

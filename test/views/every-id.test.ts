@@ -14,7 +14,7 @@ type Json = Readonly<Record<string, unknown>>;
 /** All APIs on one simulated system. Records their responses. */
 class Asking {
   readonly api = new Api();
-  /** All responses and webhook bodies. */
+  /** Responses in which the test has not yet looked for ids. */
   readonly shown: unknown[] = [];
 
   async ask(path: string, body?: Json): Promise<Json> {

@@ -168,7 +168,7 @@ describe('the entries of the Ledger', () => {
   });
 });
 
-describe("another tenant's entries", () => {
+describe('the entries of a tenant in test mode', () => {
   test.each([
     ['another tenant', OTHER_KEY, { tenantId: tenantId('ten_other') }],
     ['the same tenant in live mode', 'sk_live_0123456789abcdefghijkl', { mode: 'live' as const }],

@@ -17,8 +17,8 @@ export interface ReaderUnderTest {
 const NOON = Date.UTC(2026, 2, 1, 12);
 
 /**
- * Returns the transitions of a payment of 10.00 EUR with a fee of 0.59, captured at `atMs`. `changes` overrides these
- * values.
+ * Returns the transitions of a payment of 10.00 EUR with a fee of 0.59, captured at `atMs`. The last parameter
+ * overrides these values.
  */
 export function takenAt(
   owner: BooksOwner,

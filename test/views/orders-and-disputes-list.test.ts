@@ -11,7 +11,10 @@ import { ProjectedViews } from './projected-views.ts';
 
 const lists = (api: Api, path: string) => async (search: string) => idsOf(await api.get(`${path}?${search}`));
 
-/** Returns the ids on all pages, with two objects per page. */
+/**
+ * Returns the ids of all objects after `start` (`starting_after`) or before it (`ending_before`), in the order of the
+ * list. Requests two objects per page.
+ */
 async function walked(api: Api, path: string, cursor: 'starting_after' | 'ending_before', start: string) {
   const ids: string[] = [];
   let next = start;

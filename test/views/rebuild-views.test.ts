@@ -190,7 +190,7 @@ describe('a comparison', () => {
     );
   });
 
-  test('waits a limited time for late events', async () => {
+  test('waits for events that are projected late', async () => {
     await projectAll();
     const late = takenAt(owner, 'late', TODAY_MS);
     harness.write(late);

@@ -21,7 +21,7 @@ export interface PaymentHistoryPlan {
   readonly reference: string | undefined;
   readonly amountMinor: number;
   readonly currency: string;
-  /** Times of the steps, in hours after BEGIN_MS. */
+  /** Times of the creation and of the steps, in any order, in hours after BEGIN_MS. */
   readonly hours: readonly number[];
   readonly steps: readonly Fact[];
 }
