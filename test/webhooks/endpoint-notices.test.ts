@@ -49,7 +49,10 @@ async function worldWith(answer: (request: WebhookRequest) => number): Promise<W
   return world;
 }
 
-/** Publishes an event, and passes time until each delivery to the endpoint has had this many attempts. */
+/**
+ * Publishes events with these names, and passes at most an hour until each delivery to the endpoint has this many
+ * attempts.
+ */
 async function attempted(world: WebhookWorld, times: number, names = ['first']): Promise<void> {
   for (const name of names) await world.publish(eventNamed(name, world.clock.nowMs()));
   await world.drain();

@@ -182,7 +182,7 @@ describe('an address that is not allowed', () => {
 
 describe('the request to a receiver', () => {
   const deliver = async (rotateAgoMs?: number): Promise<PayonceEvent> => {
-    // Starts at the real time, because the Standard Webhooks package uses the system clock.
+    // The simulated clock starts at the real time, because the Standard Webhooks package uses the system clock.
     const world = new WebhookWorld();
     world.clock.advance(Date.now() - world.clock.nowMs());
     const made = endpointNamed('orders', { url: receiver.url });

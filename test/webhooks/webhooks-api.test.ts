@@ -58,7 +58,7 @@ describe('an endpoint', () => {
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
   });
 
-  test('does not show its secret in any other response or in any row', async () => {
+  test('does not show its secret when it is read, and no row contains the secret', async () => {
     const written: WebhookChange[] = [];
     const harness = new Api();
     const watched = new Api({

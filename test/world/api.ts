@@ -317,7 +317,7 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** Sends a payment, by default of 10.00 EUR from `tok_ok`. */
+  /** Sends a payment request, by default for 10.00 EUR from `tok_ok`. */
   pay(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.write('/v1/payments', key, { amount: 1000, currency: 'EUR', source: 'tok_ok', ...body }, asked);
   }

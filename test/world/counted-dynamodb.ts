@@ -51,7 +51,7 @@ export class CountedDynamoDb extends MemoryDynamoDb {
   }
 
   /**
-   * Writes copies of each row of the table whose partition key has the prefix.
+   * Copies each row whose partition key has the prefix, `copies` times, within the table.
    *
    * @param changed returns the attributes to change in a copy, given the number of the copy, which starts at 1
    */

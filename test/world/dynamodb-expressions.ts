@@ -37,7 +37,7 @@ export interface Parsed<Tree> {
   readonly uses: ReadonlySet<string>;
 }
 
-/** Error for syntax that DynamoDB, or this subset of DynamoDB, does not accept. */
+/** Error for an expression that DynamoDB, or this subset of DynamoDB, does not accept. */
 export class ExpressionError extends Error {
   override readonly name = 'ExpressionError';
 }

@@ -173,7 +173,7 @@ export function describeDynamoDb(
         expect(await get('a')).toBeUndefined();
       });
 
-      test('are read in batches without duplicate keys, and missing items are omitted', async () => {
+      test('are read in batches, from which missing items are omitted; duplicate keys are refused', async () => {
         const { client, table, key, put } = await prepare();
         await put({ sk: 'a' });
         await put({ sk: 'b' });

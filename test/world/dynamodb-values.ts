@@ -12,10 +12,11 @@ export type Value =
 export type Item = Readonly<Record<string, Value>>;
 
 /**
- * Returns a frozen copy of the value as the document client sends it with its default options.
+ * Returns a copy of the value as the document client sends it with its default options. Freezes the lists and objects
+ * of the copy.
  *
- * @throws Error in the same cases as the document client: undefined, special numbers, empty sets and instances of
- * classes
+ * @throws Error in the same cases as the document client: undefined, NaN, infinite or unsafe numbers, empty or mixed
+ * sets, and instances of classes
  */
 function kept(value: unknown): Value {
   if (typeof value === 'string' || typeof value === 'boolean' || value === null) return value;

@@ -58,8 +58,8 @@ export interface Planned {
 /**
  * Returns the effect of a write without applying the write.
  *
- * @throws ValidationError for input that DynamoDB never accepts, ExpressionError for an expression that this
- * implementation cannot parse, UnreadableRowError for a row that the row reader refuses
+ * @throws ValidationError for input that DynamoDB never accepts, ExpressionError for an expression that cannot be
+ * parsed or applied, UnreadableRowError for a row that the row reader refuses
  */
 export function planWrite(
   kind: WriteKind,
@@ -125,7 +125,7 @@ function keyItem({ partition, sort }: TableShape, key: Key): Item {
   return { [partition.name]: key.partition, ...(sort === undefined ? {} : { [sort.name]: key.sort }) };
 }
 
-/** Returns the row of an item. Checks the item's size first, and whether the row reader accepts the item. */
+/** Returns the row of an item. Checks the item's index keys and size, and whether the row reader accepts the item. */
 function checkedRow(table: MemoryTable, item: Item): Row {
   const { shape } = table;
   checkIndexKeys(shape, item);

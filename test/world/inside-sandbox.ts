@@ -24,7 +24,10 @@ export interface SentRequest {
   readonly by: string | undefined;
   /** Whether an earlier request with the same key was already applied, so that this request has no effect. */
   readonly isRepeated: boolean;
-  /** Highest refundable amount that the books showed in the 30 seconds before the request, in minor units. */
+  /**
+   * Highest refundable amount that the books showed in the 30 seconds before the request, in minor units. Infinite for
+   * a new charge, and for a charge that the books did not show 30 seconds before.
+   */
   readonly leftBeforeMinor: number;
   /** Whether the books showed the hold as ended throughout the 30 seconds before the request. */
   readonly wasOverBefore: boolean;
@@ -55,8 +58,8 @@ interface ForeignOrder {
 }
 
 /**
- * Actions of payers, banks, other users of the processor's account, and the processor. An action throws if the sandbox
- * refuses it.
+ * Records of the sandbox, and actions of payers, banks, other users of the processor's account, and the processor. An
+ * action throws if the sandbox refuses it.
  */
 export interface InsideSandbox {
   /** Every charge, oldest first. */

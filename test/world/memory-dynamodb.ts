@@ -87,7 +87,7 @@ export type Around = <Result>(command: string, apply: () => Promise<Result>, sen
  */
 export class MemoryDynamoDb {
   readonly client: DynamoDBDocumentClient;
-  /** Rows that a reader rejected. */
+  /** Error messages about rows that a reader rejected. */
   readonly unreadable: string[] = [];
   readonly #tables: ReadonlyMap<string, MemoryTable>;
   readonly #nowMs: () => number;
@@ -140,7 +140,7 @@ export class MemoryDynamoDb {
     this.#isCut = false;
   }
 
-  /** Writes the changes of another store in one step, without conditions and without reading the rows. */
+  /** Writes the changes of another store in one step. Checks no conditions, and does not call the row readers. */
   replicate(changes: readonly RowChange[]): void {
     for (const { table: name, after, before } of changes) {
       const table = this.#table(name);
@@ -150,7 +150,10 @@ export class MemoryDynamoDb {
     this.#notify(changes);
   }
 
-  /** Returns true if every partition that the query can address is empty. */
+  /**
+   * Returns true if none of the values in the query is the key of a partition with rows, so that the result must be
+   * empty.
+   */
   isVoid({ TableName, IndexName, ExpressionAttributeValues = {} }: QueryCommandInput): boolean {
     const table = this.#table(TableName);
     return Object.values(ExpressionAttributeValues).every(

@@ -44,7 +44,7 @@ export interface Row {
   readonly sort: Scalar;
 }
 
-/** Row with its position in the table or in an index. */
+/** Row with its sort key in the table or in an index. */
 export interface Placed {
   readonly sort: Scalar;
   readonly row: Row;

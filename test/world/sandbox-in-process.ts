@@ -231,7 +231,7 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
   /**
-   * Charges whose newest state no function has read, or only functions that may not have recorded it. The value is true
+   * Charges whose newest state no function has read, except functions that may not have recorded it. The value is true
    * if the callbacks function has read this state.
    */
   const unread = new Map<string, boolean>();

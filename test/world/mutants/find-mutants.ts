@@ -45,9 +45,10 @@ export interface HuntOptions {
 }
 
 /**
- * Plays histories with each mutant named in `only` until an oracle is violated. Each history is first played without a
- * fault, and a violation counts only if the same oracle is not violated without the fault. A history is skipped for a
- * mutant if it does not run the replaced code, or if it lacks steps that the fault needs.
+ * For each mutant named in `only`, plays several series of histories. A series ends when a history violates an oracle,
+ * or after `most` histories. Each history is first played without a fault, and a violation counts only if the same
+ * oracle is not violated without the fault. A history is skipped for a mutant if it does not run the replaced code, or
+ * if it lacks steps that the fault needs.
  */
 export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]> {
   const { only, atOnce, onEnded } = options;

@@ -50,7 +50,10 @@ test('a mutant that uses a name which its file no longer declares is detected', 
   ]);
 });
 
-/** Returns the names used in expressions that neither the file nor JavaScript declares. Faster than a compilation. */
+/**
+ * Returns the names that the expressions of a file use, but that neither the file nor JavaScript declares. Faster than
+ * a compilation.
+ */
 function unknownNames(file: string, text: string): readonly string[] {
   const declared = new Set<string>();
   const used = new Set<string>();
@@ -87,7 +90,7 @@ function compiledTogether(): readonly (readonly Mutant[])[] {
   return groups;
 }
 
-// Each compilation takes seconds.
+// Runs only in `npm run prove`, because each compilation takes seconds.
 whole(describe, { slice: describe.skip })('the compiler accepts the mutants', () => {
   const config: unknown = ts.readConfigFile('tsconfig.json', (path) => readFileSync(path, 'utf8')).config;
   const { options } = ts.parseJsonConfigFileContent(config, ts.sys, '.');

@@ -164,7 +164,7 @@ export type AccountSurroundings = Omit<
 export class Account {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
-  /** Undefined unless PostgreSQL is the authority. */
+  /** Tables that the oracles read if PostgreSQL is the authority; otherwise undefined. */
   readonly books: AuthorityBooks | undefined;
   readonly queues: Queues;
   readonly archive = new ArchiveBucket();

@@ -1,4 +1,4 @@
-/** Acts by which a second person approves or rejects an operator's request. */
+/** Acts that set the limits for approvals and e-mails, and that approve or reject an operator's request. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Approval } from '../../../../lambdas/operators/domain/approval.ts';
 import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';

@@ -1,6 +1,6 @@
 /**
- * Acts of payers and their banks. Payonce learns of these acts only if a callback reports them or a function reads the
- * charge.
+ * Acts of payers, their banks and the processor. Payonce learns of these acts only if a callback reports them or a
+ * function reads the charge.
  */
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Charge } from '../../../../lambdas/processors/sandbox/sandbox-api.ts';
