@@ -185,7 +185,7 @@ describe('a route of a service', () => {
       await client.send(
         new UpdateCommand({ TableName: table, Key, UpdateExpression, ExpressionAttributeValues: past }),
       );
-      // This process does not have the response in its cache.
+      // This instance of the service library does not have the response in its cache.
       const cold = new Hono<{ Variables: OnceVariables }>();
       const other = createOnce({ table, client });
       cold.post('/', other.idempotent({ scope }), (c) => c.text('done'));

@@ -39,7 +39,7 @@ export const timedOut = (): Error =>
 
 export const SDK_ERRORS: FaultErrors = { throttle: throttled, ambiguous: timedOut };
 
-/** Returns the DynamoDB client of one process, in which every SDK call can have a fault. */
+/** Returns a DynamoDB client for one process. Every SDK call of the client can have a fault. */
 export function clientOf(actor: Pick<Actor, 'call'>, config: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   client.middlewareStack.add(

@@ -23,8 +23,8 @@ export function killWorker(stack: string, pick: number): boolean {
 }
 
 /**
- * Returns the processes that run a function, or all functions of a stack, on the local AWS. Each process handles one
- * invocation at a time. Tests can kill such a process, as AWS can kill a Lambda process.
+ * Returns the ids of the processes that run a function, or all functions of a stack, on the local AWS. Each process
+ * handles one invocation at a time. Tests can kill such a process, as AWS can kill a Lambda process.
  */
 export function workersOf(functionName: string): readonly number[] {
   return runningProcesses()

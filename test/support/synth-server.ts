@@ -14,7 +14,7 @@ process.env['CDK_VALIDATION'] = 'false';
 const made = new Map<string, Promise<Templates>>();
 
 async function synthesize(context: Record<string, unknown>): Promise<Templates> {
-  // Loaded by the first request, so that a run without template tests does not wait.
+  // The first request loads these modules, so that a run without template tests does not wait for them.
   const { StackName, stackNameOf } = await import('../../lambdas/kernel/contract/api.ts');
   const { flagsOf, synthesizedStacks } = await import('../../lib/synthesized.ts');
   const stacks = synthesizedStacks(context, flagsOf());

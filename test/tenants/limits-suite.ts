@@ -55,7 +55,7 @@ export function describeLimits(
       subject = await open();
     });
 
-    /** Simulates a process with its own clock, and counts its writes. */
+    /** Simulates a process with its own clock. `writes` counts the token writes of all processes. */
     const process = (
       limit: RateLimit,
       { offsetMs = 0, paused = async () => undefined }: { offsetMs?: number; paused?: () => Promise<void> } = {},
