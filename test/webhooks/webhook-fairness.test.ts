@@ -44,7 +44,7 @@ async function agesUnderLoad(
   return { mean: ages.reduce((sum, age) => sum + age, 0) / ages.length, oldest: Math.max(...ages) };
 }
 
-describe('16 endpoints of one tenant that respond as slowly as allowed', () => {
+describe('16 endpoints of one tenant that respond slowly', () => {
   inTurn(test, { place: 1, of: 6, otherwise: test.skip })(
     'delay another tenant once, by at most one call',
     async () => {

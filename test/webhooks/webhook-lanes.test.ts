@@ -63,7 +63,7 @@ const DUE = whole(20_000, { slice: 1_000 });
 /** Defines one of the four longest tests. A slice runs only one of them. */
 const longest = (place: 0 | 1 | 2 | 3) => inTurn(test, { place, of: 4, otherwise: test.skip });
 
-describe('an endpoint that does not respond', () => {
+describe('a slow or hanging endpoint', () => {
   longest(0)(
     'does not delay other endpoints, even if thousands of its deliveries are due',
     async () => {

@@ -66,7 +66,7 @@ export class Site {
   readonly failedMessages: unknown[] = [];
   /**
    * Response time of each receiver in milliseconds, by URL. A request to a receiver that `hangs` times out after ten
-   * seconds.
+   * seconds. A receiver that `fails` responds with 500.
    */
   readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];

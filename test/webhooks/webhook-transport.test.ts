@@ -91,7 +91,7 @@ describe('a call', () => {
     receiver = await serveWebhookReceiver();
   });
 
-  test('reports a server without TLS', async () => {
+  test('gets no response from a server without TLS, and sends it no request', async () => {
     const url = receiver.url.replace('http:', 'https:');
     const result = await onLoopback.post(request(url), PATIENT);
     expect(result.kind).toBe('unanswered');

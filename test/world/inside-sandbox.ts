@@ -67,7 +67,7 @@ export interface InsideSandbox {
   /** Captures, voids and refunds that were applied under an idempotency key, oldest first. */
   readonly applied: readonly AppliedChange[];
   readonly sent: readonly SentRequest[];
-  /** Reads the charge as the processor shows it. */
+  /** Returns the newest state of the charge in the sandbox's books, without a lag. */
   read(chargeId: string): Promise<Charge>;
   /**
    * Returns true if a function has read the newest state of the charge, or if a request with an idempotency key

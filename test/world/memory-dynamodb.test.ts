@@ -49,7 +49,10 @@ describe('rows that cannot be read back', () => {
   });
 });
 
-/** Validation that DynamoDB on the local AWS lacks, so the shared suite cannot cover it. */
+/**
+ * Validation that the in-memory implementation performs as DynamoDB does. DynamoDB on the local AWS lacks it, so the
+ * shared suite cannot cover it.
+ */
 describe('validation by DynamoDB', () => {
   test('rejects a reserved word without a placeholder', async () => {
     const { client } = memory();

@@ -3,7 +3,7 @@ import { expect, test } from '@jest/globals';
 
 /**
  * Calls a production function in a separate process. Each number in `rounds` is the number of calls in one round.
- * Returns for each round whether the function's text was reported.
+ * Returns for each round whether the mutant that edits this function was reported.
  */
 function reachedAfter(rounds: readonly number[]): unknown {
   const script = `
