@@ -54,7 +54,7 @@ export function describeShop(booksKind: string, createBooks: () => Promise<Books
   describe.each(SERVICES)(`the $service API (${booksKind} store):`, (of) => {
     const { path, body } = of;
 
-    test('a request gets 201, and its object is listed immediately', async () => {
+    test('a request gets 201, and the created object is listed immediately', async () => {
       const answer = await harness.post(path, body(order), key);
       expect(answer.status).toBe(201);
       const made: unknown = JSON.parse(answer.body);

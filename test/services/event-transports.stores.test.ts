@@ -73,7 +73,11 @@ const kafkaEvent = (...values: readonly (object | string)[]) => {
 /** Time after which the queue redelivers a refused message, in milliseconds. The tests shorten it. */
 const RETRY_MS = 5_000;
 
-/** Creates a JetStream consumer for a subject. @returns a function that handles the next message */
+/**
+ * Creates a JetStream consumer for a subject.
+ * @returns functions that handle the next message, and that return the numbers of waiting and of unacknowledged
+ * messages
+ */
 async function natsConsumer(name: string, handle: EventHandler) {
   const manager = await jetstreamManager(connection);
   await manager.consumers.add(STREAM, {

@@ -99,7 +99,7 @@ describe('a service that buys from a vendor without idempotency keys', () => {
     expect(await orders()).toMatchObject([{ state: 'ordered' }, { state: 'bought' }]);
   });
 
-  test('waits for the time that the vendor requests', async () => {
+  test('waits for the duration that the vendor requests before its next attempt', async () => {
     vendor.planned.push('answers 429');
     await order('later');
     await processOf()();

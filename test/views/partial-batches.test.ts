@@ -43,7 +43,7 @@ beforeEach(() => {
 });
 
 describe('rows of the Views', () => {
-  test('are written or read repeatedly until DynamoDB has processed every row of a batch', async () => {
+  test('that DynamoDB left unprocessed in a batch are written or read again until none is left', async () => {
     processed = 10;
     await views.put(rows.slice(0, 40));
     expect(batches.splice(0)).toEqual([25, 15, 5, 15, 5]);

@@ -175,7 +175,7 @@ describe('the list of payments', () => {
     expect(idsOf(await later.get(`${PATH}?email=ada@example.com`))).toEqual([newer.body['id']]);
   });
 
-  test('requires four queries to filter by an address, and omits payments whose details were erased', async () => {
+  test('requires four queries for a page that is filtered by an address, and omits payments whose details were erased', async () => {
     const erased = await harness.paid('erased', { metadata: { receipt_email: 'ada@example.com' } });
     const others = await many(40);
     const ids: string[] = [];

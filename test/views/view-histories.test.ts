@@ -45,7 +45,7 @@ const deliveriesOf = (events: readonly PayonceEvent[]): fc.Arbitrary<readonly De
     });
 
 describe('the views, with events in any order, redeliveries and crashes', () => {
-  test('match a fold of the Ledger while days are closed and reopened', async () => {
+  test('match the Ledger while days are closed and reopened', async () => {
     const histories = paymentPlans
       .map((plans) => plans.map(chainFor))
       .chain((chains) => {

@@ -1,7 +1,7 @@
 /**
  * Makes PostgreSQL the authority of the worlds of a test file. Each world has a database of its own, and composes its
- * stores as the functions do. A database is created when a world runs its first statement. After the test, the next
- * world empties it and uses it again.
+ * stores as the functions do. At its first statement, a world empties an idle database and uses it, or creates a
+ * database. After the test, the database is idle again.
  */
 import { DeleteCommand } from '@aws-sdk/lib-dynamodb';
 import { afterAll, afterEach, beforeAll, beforeEach } from '@jest/globals';

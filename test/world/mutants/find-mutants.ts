@@ -15,8 +15,8 @@ export interface Hunt {
   readonly mutant: string;
   readonly finding: string | undefined;
   /**
-   * Number of histories that each series played until it found the fault, in ascending order. Undefined for a series
-   * that did not find the fault.
+   * Number of histories until each series found the fault, including skipped histories, in ascending order. Undefined
+   * for a series that did not find the fault.
    */
   readonly histories: readonly (number | undefined)[];
   /**
@@ -33,7 +33,7 @@ export interface Hunt {
 export interface HuntOptions {
   /** Number before the first seed of each series of histories. The histories of a series have consecutive seeds. */
   readonly seeds: readonly number[];
-  /** Maximum number of histories per series. */
+  /** Maximum number of histories per series, including skipped histories. */
   readonly most: number;
   /** Names of the mutants to hunt. */
   readonly only: readonly string[];

@@ -14,8 +14,8 @@ export interface HuntRow {
 
 interface RandomHunt {
   /**
-   * Number of histories that each series played until it found the fault, in ascending order. Null for a series that
-   * did not find the fault.
+   * Number of histories until each series found the fault, including skipped histories, in ascending order. Null for a
+   * series that did not find the fault.
    */
   readonly histories: readonly (number | null)[];
   /** Maximum number of histories per series. */
