@@ -55,7 +55,10 @@ export interface PostgresChange {
 const placed = (table: string, item: object): Placed => ({ table, item: item as Item });
 const registry = (item: object): Placed => placed(TABLES.registry, item);
 
-/** Functions by table that convert a row into its DynamoDB item; undefined if DynamoDB has no item for the row. */
+/**
+ * Functions that convert a row into its DynamoDB item, by table; a function returns undefined if DynamoDB has no item
+ * for the row.
+ */
 const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
   idempotency: (row) => placed(TABLES.idempotency, recordItemOf(row)),
   transition: (row) => {

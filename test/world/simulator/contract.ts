@@ -86,7 +86,7 @@ export interface CallbackPosted {
   readonly takenAtMs?: number;
 }
 
-/** Action that the shop performed for an order. */
+/** Action that the shop performed or refused for an order. */
 export interface ShopAction {
   readonly kind: 'reserved' | 'committed' | 'released' | 'credited' | 'refused';
   /** Idempotency key of Payonce's request. */
@@ -166,7 +166,7 @@ export interface Settings {
   readonly clockSkewMs: number;
 }
 
-/** Transport that delivers an event to its handler function. */
+/** Transport of payment requests: the event bus, an SQS queue, a NATS subject, or a Kafka topic. */
 export type RequestTransport = 'bus' | 'queue' | 'subject' | 'topic';
 
 /** Payment-request event that its transport accepted. */
@@ -181,8 +181,9 @@ export interface PaymentRequest {
 export type Archived = Omit<LinePage, 'next'>;
 
 /**
- * Account problem that lasts for some time: an AWS service responds with 5xx or loses responses, the tables are lost, a
- * processor secret is wrong, a processor does not know its charges or responds late or never, or the relay is stopped.
+ * Problem of the AWS account or of a processor that lasts for some time: an AWS service responds with 5xx or loses
+ * responses, the tables are lost, a processor secret is wrong, a processor does not know its charges or responds late
+ * or never, or the relay is stopped.
  */
 export type Mishap =
   | 'all dynamodb'

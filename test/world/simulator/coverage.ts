@@ -81,8 +81,7 @@ let isCounting = false;
 /**
  * Starts recording the cells that `decide` looks up in this process.
  *
- * @returns the set of these cells, which is always the same object. It grows until this function or {@link reachedBy}
- * empties it
+ * @returns the set of the recorded cells. Every call returns the same set. This function and {@link reachedBy} empty it
  */
 export function countCells(): Set<string> {
   lookedUp.clear();

@@ -28,7 +28,11 @@ interface Endpoints {
 
 const NEVER: Endpoints = { count: 1, status: 'timeout' };
 
-/** Measures the requests from `studio` for five minutes. @param flood number of requests from `shop` in two seconds */
+/**
+ * Runs the system for five minutes, and measures the payments of `studio`.
+ *
+ * @param flood number of requests from `shop` in two seconds
+ */
 async function studioDuringFlood(flood: number, { count, status, afterMs }: Endpoints): Promise<Seen> {
   const system = await SimulatedSystem.begin(1);
   const startMs = system.nowMs;

@@ -87,7 +87,7 @@ const isHeld = ({ capture }: Step): boolean => capture === 'manual';
 const failsFirst = ({ source }: Step): boolean => /declined|late/.test(String(source));
 
 /**
- * Acts that reveal each past finding: acts about one payment, in order, and acts of the environment. Crashes, lost
+ * Acts that reveal each past defect: acts about one payment, in order, and acts of the environment. Crashes, lost
  * callbacks and resolver runs are decided only when the history is played.
  */
 const FINDINGS: Readonly<

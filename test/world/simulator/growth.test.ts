@@ -24,7 +24,7 @@ const MAX_GROWTH = 1.2;
 /** Tolerance in calls per item, and in items read per item, because the borders of pages and batches vary. */
 const TOLERANCE = 1;
 
-/** Functions whose calls do not grow with the data, or are counted by another test. */
+/** Functions that this test does not count, each with the reason or with the test that counts its calls. */
 const NOT_COUNTED = {
   'api-documents': 'It reads no table.',
   archiver: 'It reads no table.',
@@ -113,7 +113,9 @@ interface Counts {
   readonly read: Map<string, number>;
 }
 
-/** Counts the DynamoDB calls of each function, each job and each command for a workload. */
+/**
+ * Counts the DynamoDB calls, and the items that they read, of each function, each job and each command for a workload.
+ */
 async function countsOf(items: number): Promise<Counts> {
   const system = await SimulatedSystem.begin(1);
   const { account } = system;
@@ -186,7 +188,7 @@ async function requestAll(system: SimulatedSystem, items: number): Promise<void>
     (key) => system.inside('sandbox', (inside) => inside.charge(foreign(key))),
     async (key, number) => system.requests.take('queue', JSON.stringify(requested(number, system.nowMs)), key),
   ];
-  // Attempts fail for a while, so that deliveries wait for the sweep.
+  // The endpoint fails for a while, so that deliveries wait for the sweep.
   system.endpointAnswers(ENDPOINT, 500);
   system.at(startMs + 20 * MINUTE_MS, 'the endpoint recovers', () => system.endpointAnswers(ENDPOINT, 200));
   const endpoint = { url: ENDPOINT, events: ['payment.completed'] };

@@ -8,7 +8,7 @@ import { PROFILES } from './profiles.ts';
 /** Seeds that are played with each profile. In addition, `npm run prove` plays new seeds for some minutes. */
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
 
-/** 13 and the number of seeds share no factor, so successive slices combine each profile with each seed. */
+/** 13 slices: 13 and the number of seeds share no factor, so successive runs combine each profile with each seed. */
 test.each(sliceOf(Object.keys(PROFILES), 13))(
   'random histories of the profile %s violate no oracle',
   async (profile) => {

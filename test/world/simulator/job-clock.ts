@@ -115,7 +115,10 @@ const ofClaim = ({ before, after }: RowChange): number | undefined =>
   isOpenClaim(before) || isOpenClaim(after) ? Number(after?.[CLAIM_DUE] ?? before?.[CLAIM_DUE]) : undefined;
 const unfinished = listed(RegistryRow.return, RegistryRow.inquiry, RegistryRow.openOrder);
 
-/** Returns true if a check changed only the time of the next check. The interval between runs then grows. */
+/**
+ * Returns true if a check postponed a hold, or changed only the time of the next check. The interval between runs then
+ * grows.
+ */
 function isPostponed(change: RowChange): boolean {
   const { before, after } = change;
   if (isPostponedHold(change)) return true;

@@ -102,7 +102,7 @@ export class Mishaps implements MishapsSeen {
    * restore-row` does, all without a pause.
    *
    * @param share selects one of the archived rows: a number from 0 up to, but not including, 1
-   * @returns `nothing` if no row is archived yet
+   * @returns `done`, or `nothing` if no row is archived yet
    */
   async changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string> {
     const { database, archive, simulation } = this.#account;

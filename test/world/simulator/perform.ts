@@ -5,7 +5,7 @@ import type { History, RunningSystem, Step } from './contract.ts';
 
 /**
  * Step with its result: `done`, `done elsewhere` if applied to a different object, `nothing` if no object fits, a
- * refusal, or a response status.
+ * refusal, a response status, `unanswered`, or a different text that the act returns.
  */
 export interface StepEnd {
   readonly step: Step;

@@ -131,8 +131,8 @@ function documentsOf(database: MemoryDynamoDb, process: () => Process): DynamoDB
   );
   const voidReads = new WeakMap<Process, number>();
   const send = (command: object): Promise<unknown> => {
-    // These reads of the authority take no time and never fail, so that histories saved before these reads existed
-    // still play the same way.
+    // Reads of the first settings and of the imports take no time and never fail, so that histories saved before these
+    // reads existed still play the same way.
     if (command instanceof GetCommand && isDeepStrictEqual(command.input.Key, FIRST_SETTINGS))
       return database.client.send(command);
     if (command instanceof QueryCommand && command.input.ExpressionAttributeValues?.[':pk'] === IMPORTS)

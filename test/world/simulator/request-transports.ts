@@ -52,7 +52,7 @@ export class RequestTransports {
     }
   }
 
-  /** Redelivers a batch until an execution succeeds. */
+  /** Delivers a batch, and redelivers it until an execution succeeds. */
   async #read(event: object, name: string, attempt: number): Promise<void> {
     const ended = await this.#account.invoke('payment-requests', `${name} ${attempt}`, event);
     if (ended.kind === 'returned') return;

@@ -168,7 +168,7 @@ function withLoss(history: History, nth: number, choice: number): History {
 /** Maximum number of transactions with the same kinds of rows that are played with a loss, for each history. */
 const MAX_ALIKE = 2;
 
-/** Operations that occur in no history, each with the reason. */
+/** Kinds of operations that write no transaction of several rows in any history, each with the reason. */
 const NOT_PLAYED: Readonly<Record<string, string>> = {
   askedRun: 'Its transaction has one row.',
   keyRequest: 'No act creates an API key.',
@@ -176,7 +176,7 @@ const NOT_PLAYED: Readonly<Record<string, string>> = {
   return: 'A return has no record. Look-ups and callbacks record its transitions.',
 };
 
-test('every kind of operation writes a transaction in some history, or is listed with the reason why not', async () => {
+test('every kind of operation writes a transaction of several rows in some history, or is listed with the reason why not', async () => {
   const kinds = new Set<string>();
   for (const name of Object.keys(HISTORIES))
     for (const { kinds: found } of await transactionsNamed(name)) found.forEach((each) => kinds.add(each));

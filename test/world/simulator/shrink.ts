@@ -2,7 +2,7 @@ import type { History, Step } from './contract.ts';
 
 /** Result of playing a history. */
 export interface Shown {
-  /** Whether the run violates the wanted oracle. */
+  /** Whether the run violates the oracle for which the history is shrunk. */
   readonly violates: boolean;
   /** Names of the injected faults that happened. */
   readonly faults: readonly string[];

@@ -78,7 +78,7 @@ export class Simulation {
   severed = 0;
   /** Number of calls that are currently taking effect. */
   #busy = 0;
-  /** Settles when the last call of {@link outside} ends. */
+  /** Settles when all calls of {@link outside} so far have ended; undefined when no such call is in progress. */
   #outside: Promise<unknown> | undefined;
   #digest = 0;
   #failure: { readonly error: unknown } | undefined;

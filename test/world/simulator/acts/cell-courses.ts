@@ -34,9 +34,10 @@ const YEAR_HOURS = 365 * 24;
 const LATE_COPIES = { processor: 'its', lost: 0, doubled: 0.6, late: 0.5, lateMs: 8 * AWAY_MS, slow: 1 };
 
 /**
- * A pending charge appears that names the payment and its operation. It was created without the payment's idempotency
- * key, so a look-up by the key does not find it. Days later the processor captures a wrong amount, and an operator
- * decides the outcome, usually as a success.
+ * The payment's charge request has no effect, and the processor is down for as long as a charge may be sent. Afterwards
+ * a pending charge appears that names the payment and its operation. It was created without the payment's idempotency
+ * key, so a look-up by the key does not find it. Days later, an operator decides the outcome while the processor is
+ * down, usually as a success.
  */
 const chargeWithoutKey: Course = {
   of: 'pay',
@@ -207,7 +208,7 @@ const decidedLate: Course = {
     return [
       slowly(root, 0, 24 * 60),
       draft('wrong_amount', 'instant', { amount, hasCallback: true }, after(root, reviewAfter)),
-      // Refunds after this time get their result without delay.
+      // Refunds after this time get their result within three days.
       callbackLoss(0, after(root, reviewAfter + SECOND_MS)),
       draft('decide', 'minutes', { outcome: 'succeeded', amount, dry: false }, after(root, decideAfter)),
     ];
@@ -260,7 +261,7 @@ const oldOrder: Course = {
     return [
       // In most histories the charge stays pending until the review.
       slowly(root, 0, YEAR_HOURS),
-      // All other pending objects get their result without delay.
+      // All other pending objects get their result within three days.
       callbackLoss(0, after(root, 60 * SECOND_MS)),
       draft('wrong_amount', 'minutes', { amount, ...hasCallback }, after(root, MONTH_MS)),
       draft('decide', 'hours', { outcome: 'succeeded', amount, dry: false }, after(root, MONTH_MS + 24 * HOUR_MS)),
@@ -268,7 +269,10 @@ const oldOrder: Course = {
   },
 };
 
-/** Returns a step that creates a second payment, which is not the subject of the course. */
+/**
+ * Returns a step that creates a second payment, which is not the subject of the course. `leadsTo` returns the steps
+ * that follow it.
+ */
 const another = (dice: Dice, from: Partial<Draft>, leadsTo: (step: Step) => readonly Draft[]): Draft =>
   draft(
     'pay',
@@ -388,7 +392,10 @@ const namelessReturn: Course = {
   ],
 };
 
-/** A further charge appears for a payment, in a different currency. */
+/**
+ * A charge in US dollars appears for a payment in euros. The payment's own charge succeeds, or its charge request has
+ * no effect.
+ */
 const strayInDollars = (source: 'tok_ok' | 'tok_timeout_not_charged'): Course => ({
   of: 'pay',
   begins: { ...EURO, source },

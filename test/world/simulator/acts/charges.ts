@@ -20,7 +20,10 @@ export function share(drawing: Drawing, shares: readonly number[]): number {
   return Math.max(1, Math.round(amountOf(drawing) * drawing.dice.pick(shares)));
 }
 
-/** Draws the charge of an act. If an earlier act created a stray charge, draws the second charge half of the time. */
+/**
+ * Draws the charge of an act: the second charge in half of the cases in which an earlier act created a stray charge,
+ * otherwise the first charge.
+ */
 export function pickCharge({ dice, earlier }: Drawing): OfCharge {
   return earlier.some(({ act: name }) => name === 'stray') && dice.chance(0.5) ? { charge: 1 } : {};
 }
@@ -36,7 +39,10 @@ export const hasLeft = (charge: ProcessorCharge): boolean => leftOf(charge) > 0;
 
 export const ordinal = (charge: number | undefined): string => (charge === undefined ? '' : ` (charge ${charge + 1})`);
 
-/** Name of a processor, or `its` for the processor of the step's payment. */
+/**
+ * Name of a processor, or `its` for the processor that has the charge of the step's payment. Without a charge, `its` is
+ * the default processor.
+ */
 export type AtProcessor = 'sandbox' | 'second' | 'its';
 
 export function processorOf(scene: Scene, step: Step & { readonly processor: AtProcessor }): string {
@@ -47,7 +53,10 @@ export function processorOf(scene: Scene, step: Step & { readonly processor: AtP
 /** Maximum delay of the bank's results, in milliseconds. */
 const SLOW_MS = 72 * 3_600_000;
 
-/** Returns a step shortly before `beforeMs` that delays the bank's results for pending objects by up to three days. */
+/**
+ * Returns a step shortly before `beforeMs` that delays the bank's results for pending objects by up to three days. With
+ * the features for callbacks, the step also makes the processor lose, duplicate or delay callbacks.
+ */
 export function delayBank({ dice, has }: Drawing, beforeMs: number): Draft {
   const given = {
     processor: 'its',

@@ -14,7 +14,7 @@ export interface Money {
   readonly source: string;
 }
 
-/** Payment sources, by the feature that enables them. `tok_ok` needs no feature. */
+/** Payment sources, by the feature that enables them. `tok_ok` and `tok_fee` need no feature. */
 const SOURCES = {
   declines: ['tok_declined'],
   silence: [
@@ -107,7 +107,7 @@ function afterRequest(drawing: Drawing, { id, source, atMs, amount, capture }: S
     ...(source === 'tok_async' && dice.chance(0.4) ? [delayBank(drawing, atMs)] : []),
     ...stormAfter(drawing),
     ...straysAfter(drawing, source, atMs),
-    // Because clocks differ, a retry takes over the claim while its owner is still working.
+    // Because clocks differ, a retry may take over the claim while its owner is still working.
     ...(has('retries') && has('skew') && dice.chance(0.5)
       ? [1, 2, 3].map(() => ({ act: 'retry', delay: ['instant'], given: { of: id, changed: false } }) as const)
       : []),
@@ -274,6 +274,7 @@ interface Retry extends Readonly<Record<string, unknown>> {
   /**
    * Sender other than the client: a different tenant (`true`), or the same tenant with its API key for the other mode
    * (`mode`).
+   * @default the client
    */
   readonly stranger?: true | 'mode';
 }

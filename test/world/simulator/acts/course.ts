@@ -4,8 +4,8 @@ import type { Dice } from '../random.ts';
 import type { Delay, Draft } from './act.ts';
 
 /**
- * Rare sequence of acts on a payment or an order. It reveals a fault that other sequences do not reveal. Amounts and
- * times are drawn, other acts happen in between, and all features can be enabled.
+ * Rare sequence of acts on a payment or an order. It can reveal a defect that other sequences do not reveal. Amounts
+ * and times are drawn, other acts happen in between, and all features can be enabled.
  */
 export interface Course {
   /** Act that creates the subject of the course: a payment or an order. */
@@ -42,15 +42,15 @@ export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * 
 export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
 
 /**
- * Returns a step that makes the processor lose the share `lost` of the callbacks, and delays the results of pending
- * objects at the processor by up to `hours`.
+ * Returns a step that sets how the processor behaves from then on: it loses the share `lost` of the callbacks, and
+ * delays the results of pending objects by up to `hours`.
  */
 export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);
 
 /**
- * Returns a step that precedes the subject, and delays the results of pending objects at the subject's processor by up
- * to `hours`.
+ * Returns a step that takes place before the subject is created. From then on, the default processor loses the share
+ * `lost` of the callbacks, and delays the results of pending objects by up to `hours`.
  */
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 

@@ -7,7 +7,10 @@ import { PAYMENT_COURSES } from './payment-courses.ts';
 
 const COURSES: readonly Course[] = [...PAYMENT_COURSES, ...ORDER_COURSES];
 
-/** Share of the payments and orders that follow a course. */
+/**
+ * Probability that a payment or an order follows a course, for each of the features `cells` and `courses` that the
+ * history has.
+ */
 const SHARE = 0.9;
 
 /** Returns the course of a subject, if it has one. The same `dice` always give the same course. */
@@ -26,7 +29,10 @@ export function courseBegins(drawing: Drawing, of: Course['of']): Course['begins
   return courseOf(drawing, of)?.begins ?? {};
 }
 
-/** Returns the steps of the subject's course that follow its creation. */
+/**
+ * Returns the steps of the subject's course, except the step that creates the subject. Some of the steps take place
+ * before that step.
+ */
 export function courseGoesOn(drawing: Drawing, root: Step & { readonly amount: number }): readonly Draft[] {
   // A subject that was created within the course of another subject has no course of its own.
   const isPartOfCourse = root['of'] !== undefined || (drawing.root !== undefined && drawing.root.id !== root.id);

@@ -1,6 +1,6 @@
 /**
- * Acts of other users of the processor’s account. Payonce learns of these acts only if a callback reports them or a
- * function reads the charge.
+ * Acts of other users and programs at the processor, and large numbers of disputes. Payonce learns of these acts only
+ * if a callback reports them or a function reads the charge.
  */
 import type { ProcessorCharge } from '../../../../lambdas/payments/domain/processor-charge.ts';
 import type { Refund } from '../../../../lambdas/processors/sandbox/sandbox-api.ts';
@@ -316,7 +316,7 @@ const disputeFlood = act<Flood>({
   describe: ({ of, count }, { name, money }) => `the payer disputes ${money(1, of)} of ${name(of)} ${count} times`,
 });
 
-/** The payers of another program's charges dispute them. */
+/** Another program creates charges in the same processor account, and the payers dispute these charges. */
 const foreignDisputes = act<Flood>({
   name: 'foreign_disputes',
   actor: 'payer',

@@ -44,8 +44,9 @@ export const CAN = {
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
 /**
- * Returns the request of the change. The request is for the step's payment if that payment allows the change, and
- * otherwise for another payment that allows it. Some requests are invalid: they are for the step's payment in any state.
+ * Returns the request of the change; undefined if the step has no payment. The request is for the step's payment if
+ * that payment allows the change, otherwise for another payment that allows the change, if there is one. Some requests
+ * may be invalid: they are for the step's payment in any state.
  */
 export function changeRequest(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean) {
   const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;
@@ -154,7 +155,9 @@ function afterRefund({ dice, has }: Drawing, id: number): readonly Draft[] {
   ];
 }
 
-/** Returns steps that keep the outcome of a change unknown until an operator may decide about the change. */
+/**
+ * Returns steps that keep the outcome of a change unknown, and the step in which an operator decides about the change.
+ */
 function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Draft[] {
   const { dice } = drawing;
   const isRefund = name === 'refund';
@@ -228,7 +231,9 @@ const endpoint = act<Endpoint>({
     `${tenant} creates ${name(id)} for ${event === '*' ? 'all events' : event}`,
 });
 
-/** Returns the id of the endpoint from the response to its creation. */
+/**
+ * Returns the id of the step's endpoint from the 201 response to its creation; undefined if there is no such response.
+ */
 export function endpointId(scene: Scene, step: Step): string | undefined {
   const root = rootOf(scene, step);
   const made = scene.system.calls.find((call: ClientCall) => call.step === root?.id && call.answer?.status === 201);

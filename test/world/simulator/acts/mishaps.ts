@@ -143,8 +143,8 @@ interface Poison extends Arguments {
 const EARLY_MS = 5 * MINUTE_MS;
 
 /**
- * A bug makes a function reject the events of a payment permanently. After the fix, an operator redrives the parked
- * events.
+ * A bug makes a function or the bus reject the events of a payment permanently. After the fix, an operator usually
+ * redrives the parked events.
  */
 const poison = act<Poison>({
   name: 'poison',

@@ -30,7 +30,10 @@ export function eventIdOf({ id }: Pick<Step, 'id'>): string {
   return `0b9c2f60-7d5a-4a7e-9a53-${String(id).padStart(12, '0')}`;
 }
 
-/** Returns the step that created the payment, order or endpoint that a step acts on. */
+/**
+ * Returns the step that created the payment, order or endpoint that a step acts on. If the step names no other step,
+ * returns the step itself.
+ */
 export function rootOf(scene: Scene, step: Step): Step | undefined {
   let found: Step | undefined = step;
   // The loop ends, because each step names an earlier step.
@@ -71,7 +74,10 @@ export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   return order === undefined ? undefined : paymentOfOrder(systemDigest, order);
 }
 
-/** Returns the operation id and the request path of a merchant's or operator's capture, cancellation or refund step. */
+/**
+ * Returns the operation id and the request path of a merchant's or operator's capture, cancellation or refund step;
+ * undefined for other steps, and for steps without a payment.
+ */
 export function changeOf(scene: Scene, step: Step): { readonly id: string; readonly path: string } | undefined {
   const paymentId = paymentOf(scene, step);
   const isOperators = step.act === 'operator_change';
@@ -110,7 +116,8 @@ type Fits = (charge: ProcessorCharge) => boolean;
  * Applies an act at the processor to the step's charge if that charge fits; otherwise to another fitting charge of the
  * same payment, or to the first fitting charge of any payment.
  *
- * @returns `nothing` when no charge fits
+ * @returns `nothing` when no charge fits, {@link ELSEWHERE} after an act on a charge of another payment, and otherwise
+ * the result of {@link actAt}
  */
 export async function onCharge(
   scene: Scene,
@@ -212,7 +219,8 @@ export function fittingPayment(
 /**
  * Performs an act at a processor.
  *
- * @returns `refused: …` when the sandbox’s own rules refuse the act, or `nothing` when the act returns `nothing`
+ * @returns `done`, `nothing` when the act returns `nothing`, or `refused: …` when the sandbox’s own rules refuse the
+ * act
  */
 export async function actAt(
   scene: Scene,

@@ -147,9 +147,10 @@ function inReview(scene: Scene, step: Step): Step | undefined {
 }
 
 /**
- * Makes the processor capture a wrong amount for an unfinished charge and report it in a callback.
+ * Makes the processor capture a wrong amount for an unfinished charge and report it in a callback. Creates a payment if
+ * there is no unfinished charge.
  *
- * @returns the payment in review, if any
+ * @returns a step whose payment is in review; undefined if there is none
  */
 async function bringIntoReview(scene: Scene, step: Step): Promise<Step | undefined> {
   const take = (about: Step): Promise<string> =>

@@ -53,8 +53,8 @@ const orderReview: Course = {
 };
 
 /**
- * The referral credit is given, but the process crashes before it stores the result. The money is refunded or disputed
- * before the order continues.
+ * The referral program gives the credit, but its response is lost, and the process usually crashes. The money is
+ * refunded or disputed before the order continues.
  */
 const creditWithoutAnswer: Course = {
   of: 'order',

@@ -65,7 +65,7 @@ const STORMS: readonly FaultRates[] = [
   { ambiguous_applied: 0.4 },
 ];
 
-/** Makes many calls fail for some time, so that messages become dead letters. */
+/** Makes many calls fail for some time, so that messages can become dead letters. */
 const storm = act<Storm>({
   name: 'storm',
   actor: 'machine',
@@ -94,7 +94,10 @@ interface Habits extends Arguments, CallbackHabits {
   readonly processor: AtProcessor;
 }
 
-/** Sets how callbacks are delivered, at the beginning of a history and sometimes later. */
+/**
+ * Sets how callbacks are delivered and how late the processor’s own actions are, at the beginning of a history and
+ * sometimes later.
+ */
 const habits = act<Habits>({
   name: 'habits',
   actor: 'bank',
@@ -317,8 +320,8 @@ export function duration(ms: number): string {
 }
 
 /**
- * With the feature `storms`, returns for half of the requests a step that starts a burst of faults while the request
- * takes effect.
+ * Returns a step that starts a burst of faults while a request takes effect. In histories with the feature `storms`,
+ * half of the requests get this step. Otherwise, the list is empty.
  *
  * @param more earliest time of the burst. By default the burst begins soon after the request
  */

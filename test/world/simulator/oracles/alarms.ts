@@ -60,7 +60,10 @@ function spanOf({ occurredAtMs }: { readonly occurredAtMs: number }, atMs: numbe
   return [Math.min(occurredAtMs, atMs) - MINUTE_MS, atMs];
 }
 
-/** Checks that the newest report includes everything that waits for an operator. */
+/**
+ * Checks that alarms and the newest reports include everything that waits for an operator, and that no callback was
+ * given up too early.
+ */
 function unreportedOnceQuiet(world: Observed): readonly Violation[] {
   const { alarms, database, tables } = world;
   const found: Violation[] = [];
@@ -142,8 +145,8 @@ function unknownOutcomes({ database, tables }: Observed): readonly Inquiry[] {
 }
 
 /**
- * Checks that the relay raises each alarm once. Not checked after faults and mishaps, because the relay may read a
- * record twice or a job may also publish the record.
+ * Checks that the relay raises at most one alarm for each stray charge and for each payment that enters review. Not
+ * checked after faults and mishaps, because the relay may read a record twice or a job may also publish the record.
  */
 function raisedOnce(world: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
   const { alarms, faults, troubles, mishaps } = world;

@@ -146,7 +146,7 @@ export function checkAvailableProcessorIsUsed({ world, payments }: Seen): readon
     const payment = payments.get(id)?.at(-1)?.row.payment;
     const processor = payment === undefined ? undefined : booksOf(payment);
     if (payment === undefined || processor === undefined || answer.well?.includes(processor) !== true) return [];
-    // An operator has named a charge that the processor does not have.
+    // Skip a payment for which an operator has named a charge that the processor does not have.
     if (payment.chargeId !== undefined && !isKnownThere(world, payment, payment.chargeId)) return [];
     const what = `${path} was refused with 503 while ${processor} had no fault or outage`;
     return [{ oracle: 'F32 a processor that is well is called', what, about: id }];

@@ -23,7 +23,7 @@ interface Leg {
   readonly amount: number;
 }
 
-/** Fields of request bodies that contain amounts. */
+/** Fields of request bodies that this oracle reads. */
 interface Asked {
   /**
    * Amount, in minor units.

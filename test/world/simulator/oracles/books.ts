@@ -159,7 +159,10 @@ function sums(chain: Chain): readonly Violation[] {
   return isListed ? [] : wrong(`transition ${newest.sums.begunAt} does not show all changes that have begun`);
 }
 
-/** I8: checks the hash chain. A hash covers only the commitment to a details row, so an erasure breaks no link. */
+/**
+ * I8: checks the hash chain. A hash covers the commitment to a details row, but not the row itself, so an erasure
+ * breaks no link.
+ */
 function links(chain: Chain): readonly Violation[] {
   const broken = firstBrokenLink(
     systemDigest,

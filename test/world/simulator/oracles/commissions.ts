@@ -88,8 +88,8 @@ function wrongIn(
 }
 
 /**
- * Returns the due amounts for each state of the chain that the job `release-commissions` may have read before its
- * write.
+ * Returns the due amount, and whether a refund or dispute is open, for each state of the chain that the job
+ * `release-commissions` may have read before its write.
  */
 function during(chain: Chain, atMs: number): readonly ReturnType<typeof stateOf>[] {
   const times = chain.flatMap((each) => (each.atMs < atMs && each.atMs > atMs - LOOK_MS ? [each.atMs] : []));

@@ -66,7 +66,7 @@ test.each([
     { takenMinor: 999, chargeId: 'ch_nowhere' },
     ['payment.completed: the processor has no charge ch_nowhere'],
   ],
-])('a decision must agree with the books when it names %s', async (_what, said, found) => {
+])('a decision that names %s is compared with the books', async (_what, said, found) => {
   await decide(said);
   expect(wrong()).toEqual(found);
 });

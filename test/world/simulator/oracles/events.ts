@@ -74,7 +74,7 @@ function isPublic(type: string): boolean {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
 
-/** Chain id and sequence of the transition that an event is about (I4). */
+/** Fields of a published event that identify the event and the transition that it is about (I4). */
 interface Named {
   readonly event: { readonly id: string; readonly sequence: number; readonly type: string };
   readonly payment?: { readonly id: string };

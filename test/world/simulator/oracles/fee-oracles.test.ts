@@ -27,7 +27,7 @@ test.each<[string, (charge: Charge) => Partial<Charge>]>([
   expect(world.atTheEnd()).toEqual([]);
 });
 
-test('a posted fee may differ from the books only after an alarm, if the charge’s metadata names another payment', async () => {
+test('after the charge’s metadata was changed to name another payment, a posted fee may differ from the books only if an alarm was raised', async () => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('renamed', { source: 'tok_fee' });

@@ -89,7 +89,7 @@ test('the failure of a payment must be confirmed by the processor', () => {
   expect(found({ processors: withInside(() => ({ wasRefused: { value: () => false } })) })).toEqual([oracle]);
 });
 
-test('a failed payment may have a charge whose metadata now names a different payment', () => {
+test('a failed payment may have a charge whose metadata no longer names the payment', () => {
   const processors = withInside(({ all }) => {
     return { all: { value: all.map(({ paymentId: _paymentId, ...charge }) => charge) } };
   });
@@ -108,7 +108,7 @@ test('an export must contain each entry exactly once, and no unknown entry', () 
   expect(found({ exports: new Map() })).toEqual([oracle]);
 });
 
-test('an export may lack an entry that was projected before the request by less than the maximum clock difference', () => {
+test('an export may lack an entry that was projected less than the maximum clock difference before the request', () => {
   const text = [...system.exports.values()][0] ?? '';
   const [columns = ''] = text.split('\r\n');
   const exports = new Map([...system.exports.keys()].map((name) => [name, `${columns}\r\n`]));

@@ -108,7 +108,10 @@ export function postedOn(chain: readonly Written<Transition>[]): Accounts {
   return sums;
 }
 
-/** Returns the amounts, in minor units, that must have been posted for the charges of a payment. */
+/**
+ * Returns the amounts that must have been posted for a payment's charges and fees (debits less credits, in minor
+ * units), by `account currency`.
+ */
 export function dueOn(chain: readonly Written<Transition>[]): Accounts {
   const sums: Record<string, number> = {};
   const add = (account: string, currency: string, amountMinor: number): void => {

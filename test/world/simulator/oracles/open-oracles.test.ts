@@ -104,7 +104,7 @@ describe('an open object that is in no queue', () => {
     await closeInquiries();
   };
 
-  test('is reported by the checks after each step', async () => {
+  test('is reported by the checks after each step once it has been in no queue for ten minutes', async () => {
     await lost();
     expect(world.now()).not.toContain(ORACLE);
     harness.clock.advance(10 * MINUTE_MS);
@@ -171,7 +171,7 @@ describe('an object in no queue is excused', () => {
     expect(found()).toEqual([]);
   });
 
-  test('only by an alarm about that object', async () => {
+  test('by an alarm only if the alarm is about that object', async () => {
     await lost();
     const atMs = harness.clock.nowMs();
     world.alarms.push({ metric: 'undecidable', about: 'ch_other', atMs, count: 1, dimensions: {} });

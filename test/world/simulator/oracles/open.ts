@@ -29,7 +29,9 @@ export class OpenObjects {
   /** Time at which an open object was first found in no queue, in Unix milliseconds, by the name of its violation. */
   readonly #since = new Map<string, number>();
 
-  /** Checks the objects that have been open for some time. Called after every step. */
+  /**
+   * Returns a violation for each open object that has been in no queue for {@link WRITTEN_MS}. Called after every step.
+   */
   afterStep(seen: Seen): readonly Violation[] {
     const { nowMs } = seen.world;
     const found = untracked(seen, (id, chargeId, queued) => isAtWork(seen, id, chargeId, queued));
@@ -51,9 +53,9 @@ export function checkOpenObjects(seen: Seen): readonly Violation[] {
 const nameOf = ({ what, about = '' }: Violation): string => `${about} ${what}`;
 
 /**
- * Returns true if Payonce will still read the charge again: a callback of the charge waits for its payment, or a
- * function has read the charge but is not finished. If that function crashed, another process continues the claim or
- * the inquiry of the payment or of its change.
+ * Returns true if the charge needs no queue entry now. Usually Payonce will still read the charge again: a callback of
+ * the charge waits for its payment, or a function has read the charge but is not finished. If that function crashed,
+ * another process continues the claim or the inquiry of the payment or of its change.
  */
 function isAtWork({ world, claims, payments }: Seen, id: string, chargeId: string, { inquiries }: Queued): boolean {
   if (orphansOf(world).has(chargeId)) return true;

@@ -329,7 +329,7 @@ describe('unfinished work', () => {
   const ORACLE = 'unfinished work is queued';
 
   test.each([
-    ['an unknown payment', RegistryRow.inquiry, () => paid('unknown', 'tok_async')],
+    ['a payment without an outcome', RegistryRow.inquiry, () => paid('unknown', 'tok_async')],
     ['a hold', RegistryRow.hold, () => paid('hold', 'tok_ok', 'manual')],
     ['a stray charge', RegistryRow.return, () => stray('stray')],
     [

@@ -102,7 +102,7 @@ function isPaid(chain: readonly Written<Transition>[], atMs: number, dueMinor: n
   return charge.leftMinor > 0 && charge.disputedMinor === 0 && charge.capturedMinor >= dueMinor;
 }
 
-/** Returns the payment's own charge at that time; undefined before the payment succeeded. */
+/** Returns the payment's own charge before `atMs`, with its amounts; undefined before the payment succeeded. */
 function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
   const then = chain.filter((each) => each.atMs < atMs);
   const newest = then.at(-1)?.row.payment;
@@ -177,7 +177,7 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
 
 /**
  * Returns true if an alarm or a mismatch reports that the processor contradicts its own books or an operator's
- * decision.
+ * decision, or if the payment does not exist.
  */
 function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const payment = chain.at(-1)?.row.payment;

@@ -57,7 +57,7 @@ describe('an object of one tenant and mode', () => {
     expect(wrong()).toEqual([expect.stringMatching(/^the list .* of ten_fixture#live contains an object of/)]);
   });
 
-  test('must not be charged at the processor of the other mode', () => {
+  test('must not be sent to a processor of the other mode', () => {
     expect(wrong()).toEqual([]);
     const { processor } = harness;
     Object.assign(world.world.processors, { live: { ...processor, mode: 'live', inside: processor.inside } });

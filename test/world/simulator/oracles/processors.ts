@@ -109,7 +109,7 @@ function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], 
 /**
  * Checks, once the system is quiet, that each payment's money at the processor equals the posted amounts, or that
  * reconciliation has reported the difference. Changes that no callback reports are ignored, because Payonce cannot know
- * them.
+ * them. Also runs the other checks of a payment's charges and refunds.
  */
 export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   const charges = chargesByPayment(world);
