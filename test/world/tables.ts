@@ -70,7 +70,10 @@ const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
  */
 const commission = (item: Item) =>
   parseCommission(item, { tenantId: tenantId('ten_1'), mode: 'test', affiliate: 'any', orderId: 'any' });
-/** Reads an idempotency record. After completion, a payment's record must still have the time of its claim. */
+/**
+ * Reads an idempotency record. A claim, or a completed record with the time of its claim, is read as the record of a
+ * request. Any other record is read as the record of an effect or of a consumer.
+ */
 const record = (item: Item) =>
   item['status'] === 'INPROGRESS' || (item['status'] === 'COMPLETED' && 'claimedAtMs' in item)
     ? parseRecord(item)

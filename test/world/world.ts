@@ -89,7 +89,7 @@ export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pi
    */
   readonly nowMs?: number;
   readonly plan?: FaultPlan;
-  /** Stores that the use cases run on. @default stores with in-memory tables */
+  /** Stores that the use cases run on. @default stores on the authority of the test, with in-memory tables */
   readonly store?: Stores;
   /**
    * Creates the stores of one process, and injects faults into their SDK calls.
@@ -132,7 +132,10 @@ export class World {
   readonly counted = new Map<string, number>();
   /** Errors that use cases reported for single items. */
   readonly reported: unknown[] = [];
-  /** Messages of both queues, in the order of sending. Each message becomes visible at `atMs`. */
+  /**
+   * Messages of the job-run queue and of the webhook-task queue, in the order of sending. Each message becomes visible
+   * at `atMs`.
+   */
   queue: readonly { readonly message: Message; readonly atMs: number }[] = [];
   readonly tasks: Queue = {
     enqueue: async (asked, delaySeconds = 0) => {
@@ -274,7 +277,9 @@ export class World {
     return resolveInquiries(this.tools);
   }
 
-  /** Advances the clock by one minute, then runs the job that refunds stray charges. */
+  /**
+   * Advances the clock by one minute, then refunds or voids the stray charges that are due, as the job `resolve` does.
+   */
   returnCharges(): Promise<Resolved> {
     this.clock.advance(MINUTE_MS);
     return returnCharges(this.tools);

@@ -109,9 +109,9 @@ export interface Fault {
   /** Name of the fault, which stays the same when other steps or faults are removed. */
   readonly name: string;
   readonly kind: FaultKind;
-  /** Call at which the fault happened, for example `dynamodb TransactWriteCommand`. */
+  /** Call or delivery at which the fault happened, for example `dynamodb TransactWriteCommand`. */
   readonly label: string;
-  /** Function or actor that made the call. */
+  /** Function or actor that made the call; `account` for a fault of the simulated AWS account. */
   readonly of: string;
   readonly atMs: number;
 }
@@ -127,10 +127,7 @@ export type FaultKind =
 
 /** Time span of faults, or of an outage. */
 export interface Trouble {
-  /**
-   * Name of the affected system: a processor, another party, a service (`all` and its name), everything (`all`), or a
-   * secret.
-   */
+  /** Name of the affected system: a processor, another party, everything (`all`), or the name of a {@link Mishap}. */
   readonly of: string;
   readonly fromMs: number;
   /** End of the time span; undefined while it lasts. */
@@ -206,7 +203,7 @@ export type Mishap =
  */
 export type SilentCalls = `${'requests' | 'answers' | 'reads' | 'lost writes' | 'writes' | 'slow calls'} of ${string}`;
 
-/** Consumer that can be made to reject the events of a payment. */
+/** The bus or a consumer, which can be made to reject the events of a payment. */
 export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';
 
 /** Manual change of a Ledger row, with its detection and repair. */
@@ -230,7 +227,10 @@ export interface RestoreSeen {
   readonly atMs: number;
   /** Operations whose idempotency records the recovery removed. */
   readonly lost: readonly LostOperation[];
-  /** Payments and orders that the recovery could not read, or that lack transitions. */
+  /**
+   * Payments and orders that an operator must check after the recovery, for example because they lack transitions or
+   * cannot be read.
+   */
   readonly named: readonly string[];
 }
 
@@ -251,7 +251,7 @@ export interface MishapsSeen {
   /** Number of calls that a processor rejected because of a wrong credential. */
   readonly refusedCredentials: number;
   readonly changesByHand: readonly ChangeByHand[];
-  /** Whether a consumer has rejected events permanently. */
+  /** Whether a bug made the bus or a consumer reject events at some time in the history. */
   readonly wasPoisoned: boolean;
   /** Whether an operator is currently changing rows manually. */
   readonly isByHand: boolean;
@@ -377,7 +377,10 @@ export interface RunningSystem extends Observed {
    * @returns false when a run is already in progress
    */
   occupyJob(id: string, forMs: number): Promise<boolean>;
-  /** Moves the messages of a dead-letter or parking queue back to their source queue. */
+  /**
+   * Redrives a queue: moves the messages of a dead-letter queue back to their source queue, or repeats the work that
+   * the relay has parked.
+   */
   redrive(queue: string): void;
   /** Redrives the dead letters of shop requests and e-mails, as `payonce dead-letters` does. */
   redriveDeadLetters(): Promise<void>;
@@ -398,7 +401,7 @@ export interface RunningSystem extends Observed {
    * @default each restored table contains all its rows of the transaction, or none
    */
   loseTables(nth: number, name: string, choice?: number): void;
-  /** Introduces or fixes a bug that makes a consumer reject everything that names the payment. */
+  /** Introduces or fixes a bug that makes the bus or a consumer reject everything that names the payment. */
   poison(paymentId: string, by: Poisoned, isFixed: boolean): void;
   /**
    * Changes a Ledger row manually and lets an operator restore the row.

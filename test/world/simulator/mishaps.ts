@@ -45,7 +45,7 @@ export class Mishaps implements MishapsSeen {
     return this.#account.queues.bodies(PARKED);
   }
 
-  /** Introduces or fixes a bug that makes a consumer reject everything that names the payment. */
+  /** Introduces or fixes a bug that makes the bus or a consumer reject everything that names the payment. */
   poison(id: string, by: Poisoned, isFixed: boolean): void {
     this.wasPoisoned = true;
     if (isFixed) this.#poisoned.delete(id);

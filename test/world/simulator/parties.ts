@@ -16,7 +16,7 @@ interface Entry {
 /** Duration of a call to a slow processor, in milliseconds. Most callers wait longer. */
 const SLOW_MS = 4_000;
 
-/** Simulates the shop and the mail server, and records their effects. */
+/** Simulates the shop and the mail server, and records their effects. Also delays calls to processors. */
 export class Parties {
   readonly actions: ShopAction[] = [];
   readonly mails: Mail[] = [];

@@ -66,7 +66,7 @@ test('each callback is delivered once and immediately by default', async () => {
   expect(Math.max(...deliveries.map(({ afterMs }) => afterMs))).toBeLessThanOrEqual(50);
 });
 
-test('callbacks are lost, duplicated, delayed and reordered at the rates that the act "habits" sets', async () => {
+test('callbacks are lost, duplicated and delayed at the rates that the act "habits" sets, and later callbacks overtake delayed ones', async () => {
   const lost = await play(habits({ lost: 0.5 }));
   expect(lost.ends).toMatchObject([{ end: 'done' }]);
   expect(Math.abs(lost.deliveries.length - 100)).toBeLessThan(25);

@@ -1,5 +1,5 @@
 /**
- * Plays random histories, and describes each violation in sentences:
+ * Plays random histories. For each violated oracle, describes one violating history in sentences:
  *
  *     node test/world/simulator/simulate.ts --profile everything --seed 1 --histories 100
  *

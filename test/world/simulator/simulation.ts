@@ -265,7 +265,7 @@ export class Simulation {
     return call;
   }
 
-  /** Draws the fault of a call. @returns undefined if the call succeeds */
+  /** Draws the fault of a call. @returns undefined if the call has no fault */
   faultAt(process: Process, gate: number, behavior: ServiceBehavior): FaultKind | undefined {
     let drawn = fractionOf32(mix(process.id, gate, 1));
     for (const kind of KINDS) {
@@ -291,7 +291,8 @@ export class Simulation {
   }
 
   /**
-   * Decides whether a fault of the simulated AWS account happens, for example a duplicate delivery. Records the fault.
+   * Decides whether a fault of the simulated AWS account happens, for example a duplicate delivery. Records the fault
+   * if it happens.
    */
   strikes(kind: FaultKind, name: string, label: string): boolean {
     if (this.decide(name) >= (this.rates[kind] ?? 0) || this.#muted.has(name)) return false;

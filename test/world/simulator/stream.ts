@@ -113,7 +113,10 @@ export class Stream {
   }
 }
 
-/** Delivers records in order, and after a failure continues with the first failed record. */
+/**
+ * Delivers records in order. After a failure, continues with the first failed record. After the last retry, parks this
+ * record.
+ */
 class Lane {
   readonly #reader: Reader;
   readonly #simulation: Simulation;

@@ -234,7 +234,7 @@ export class SimulatedSystem implements RunningSystem {
 
   /**
    * Ends all faults and outages, then lets `days` days pass, within which all work must be completed. After a day, an
-   * operator redrives the dead letters, as their alarms require.
+   * operator redrives the dead letters and the parked records, as their alarms require.
    */
   async becomeQuiet(days: number): Promise<void> {
     this.#restores.end();

@@ -81,7 +81,10 @@ const defaultIsAway: Course = {
   },
 };
 
-/** The routes change after a payment. The payment's refund must still go to the processor that made the charge. */
+/**
+ * The default processor changes after a payment. The payment's refund must still go to the processor that made the
+ * charge.
+ */
 const formerProcessor: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -165,7 +168,7 @@ const lateVerdict: Course = {
   ],
 };
 
-/** Several corrections of one payment, each below the approval limit. */
+/** Several corrections of one payment. Each may be below the approval limit although their sum exceeds the limit. */
 const correctedInParts: Course = {
   of: 'pay',
   feature: 'approvals',

@@ -12,7 +12,10 @@ interface UnknownCharges extends Arguments {
 /** Acts after which an object can be open at the processor. */
 const OPENING: ReadonlySet<string> = new Set(['pay', 'stray', 'foreign_refund', 'dispute', 'refund', 'late_success']);
 
-/** The books do not contain a charge that exists: they lag, or the processor has routed the API key wrongly. */
+/**
+ * The processor responds that a charge does not exist, although it exists: the processor's data lags, or the processor
+ * reads the books of a different account.
+ */
 const unknownCharges = act<UnknownCharges>({
   name: 'unknown_charges',
   actor: 'world',

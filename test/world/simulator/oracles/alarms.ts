@@ -1,4 +1,4 @@
-/** Oracle: each event that requires an operator raises its alarm exactly once. */
+/** Oracle: each event that requires an operator raises its alarm, and no alarm is raised more often than necessary. */
 import { EventMetric } from '../../../../lambdas/kernel/contract/events.ts';
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';

@@ -1,4 +1,7 @@
-/** Oracle: clients get one response per idempotency key, and each response agrees with the chain. */
+/**
+ * Oracles: clients get one response per idempotency key, each response agrees with the chain, and no request gets an
+ * unexpected 500 or 503.
+ */
 import type { Transition } from '../../../../lambdas/payments/domain/transition.ts';
 import type { ClientCall, Violation } from '../contract.ts';
 import { booksOf } from '../processors.ts';

@@ -1,6 +1,6 @@
 /**
- * Oracle: an affiliate gets a tenth of the money that the merchant keeps. The commission is released or canceled once,
- * after the lock period.
+ * Oracle: an affiliate gets a tenth of the money that the merchant keeps. The commission does not change after its
+ * release, and does not stay locked after its lock period.
  */
 import { KeyAttribute } from '../../../../lambdas/kernel/contract/tables.ts';
 import { detailsKey } from '../../../../lambdas/once/store/details-rows.ts';
@@ -40,7 +40,7 @@ interface Chains {
   readonly chain: Chain;
   /** Chain of the order; empty when the payment belongs to no Payonce order. */
   readonly ofOrder: readonly Written<OrderTransition>[];
-  /** Whether the processor's books differ from an operator's decision. */
+  /** Whether an alarm reported that the processor's books differ from an operator's decision. */
   readonly isOtherwise: boolean;
   /** Whether the payment's details were erased, which means that later events of the payment name no affiliate. */
   readonly isErased: boolean;

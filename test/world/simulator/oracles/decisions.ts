@@ -13,8 +13,8 @@ import type { Written } from './seen.ts';
 const LOOK_MS = 30_000;
 
 /**
- * Checks an operator's decisions about a payment. Does not check decisions that the payment failed, because the charges
- * of a failed payment are refunded.
+ * Checks an operator's decisions about a payment. Two kinds of decisions are not checked: those that override the check
+ * of the books, and those that the payment failed, because the charges of a failed payment are refunded.
  */
 export function checkDecisions(
   { processors }: Pick<Observed, 'processors'>,

@@ -14,7 +14,7 @@ const DAY_MS = 24 * 60 * 60_000;
 
 type Approval = ReturnType<typeof parseApproval>;
 
-/** Checks all approvals, once the system is quiet. */
+/** Checks all approval requests, and all changes above the limit, once the system is quiet. */
 export function checkApprovals({ world, payments }: Seen): readonly Violation[] {
   const approvals = world.database.items(world.tables.registry, RegistryRow.approvals).map(parseApproval);
   const found: Violation[] = [];

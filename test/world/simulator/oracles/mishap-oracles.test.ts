@@ -13,7 +13,10 @@ const system = await SimulatedSystem.begin(1);
 const seen = new Seen(system);
 const startMs = system.nowMs;
 
-/** Creates a payment, a declined payment, a row that was removed manually and restored, a test event, and an export. */
+/**
+ * Creates a payment, a declined payment, a webhook endpoint with a test event, and an export. Also removes a row
+ * manually, and restores the row.
+ */
 beforeAll(async () => {
   let steps = 0;
   const post = (atMs: number, path: string, body: object): void => {

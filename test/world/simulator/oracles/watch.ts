@@ -27,7 +27,10 @@ import {
   queuedIn,
 } from './unfinished.ts';
 
-/** Runs the oracles of one history. Must be created before the history begins, and called after each step. */
+/**
+ * Runs the oracles of one history. Create it before the history begins, call `afterStep` after each step, and call
+ * `onceQuiet` at the end.
+ */
 export class Watch {
   readonly #seen: Seen;
   readonly #overdue: Overdue;
@@ -49,9 +52,7 @@ export class Watch {
     return this.#withoutNamed(this.#onceQuiet());
   }
 
-  /**
-   * Leaves out violations about chains that a recovery has named. An operator repairs these chains from the archive.
-   */
+  /** Removes violations about chains that a recovery has named. An operator repairs these chains from the archive. */
   #withoutNamed(found: readonly Violation[]): readonly Violation[] {
     const named = this.#seen.world.restores.flatMap((restore) => restore.named);
     return found.filter(({ what, about = '' }) => !named.some((id) => about.includes(id) || what.includes(id)));
