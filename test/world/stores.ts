@@ -144,7 +144,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     this.rows = parts?.rows ?? this.database;
     this.#deleteRecord =
       parts?.deleteRecord ??
-      // Need not be awaited, because the in-memory call takes effect synchronously.
+      // The deletion need not be awaited, because the in-memory call takes effect synchronously.
       ((id) => void client.send(new DeleteCommand({ TableName: tables.idempotency, Key: recordKey(id) })));
   }
 

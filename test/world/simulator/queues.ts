@@ -153,7 +153,7 @@ export class Queues {
     const messages = this.#of(queue);
     const { nowMs } = this.#simulation;
     if (consumer === undefined || !messages.has(first) || first.visibleAtMs > nowMs) return;
-    // All allowed executions are running. The next one that completes starts the next delivery.
+    // All allowed executions are running. The next execution that completes starts the next delivery.
     if (atOnce !== undefined && running.size >= atOnce) return;
     const taken: Message[] = [];
     // Each message starts a delivery. If the consumer has no execution limit, the batch begins with that message.

@@ -96,8 +96,8 @@ export class TableRestores {
     const { simulation, database, reachable, at } = this.#deployed;
     simulation.severFunctions();
     reachable(false);
-    // Resume after the transaction: its caller has been killed, and the operator's commands must read the restored
-    // tables.
+    // Resume the database after the transaction: the caller of the transaction has been killed, and the operator's
+    // commands must read the restored tables.
     queueMicrotask(() => database.resume());
     this.#recoveredAtMs = simulation.nowMs + AWAY_MS;
     at(this.#recoveredAtMs, `${name} is recovered`, async () => {

@@ -96,7 +96,7 @@ test.each([
   },
 );
 
-test('a recovery that appends a late success again need not raise its alarm again', async () => {
+test('a recovery that appends a late success again need not raise the alarm about it again', async () => {
   const harness = new World();
   const world = watched(harness);
   const request = paymentRequest('restored');
@@ -151,7 +151,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([]);
   });
 
-  test('must include no callback less than a day after its arrival', async () => {
+  test('must not include a callback that arrived less than a day ago', async () => {
     await harness.deliver(callback('orphaned', 'ch_none'));
     harness.clock.advance(60 * MINUTE_MS);
     const early = { metric: 'orphan_given_up', count: 1, atMs: harness.clock.nowMs(), dimensions: {} };
@@ -183,7 +183,7 @@ describe('work that waits for an operator', () => {
     expect(world.atTheEnd()).toEqual([NEEDED]);
   });
 
-  test('includes messages that waited in a queue for a long time, which a metric must report', () => {
+  test('includes messages that waited in a queue for a long time; a metric must report them', () => {
     const waits = [{ queue: 'webhooks', fromMs: harness.clock.nowMs() - MINUTE_MS, untilMs: harness.clock.nowMs() }];
     Object.assign(world.world.mishaps, { waits });
     expect(world.atTheEnd()).toEqual([NEEDED]);

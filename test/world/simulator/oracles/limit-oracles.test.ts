@@ -120,7 +120,7 @@ describe('a refund that an operator requests', () => {
     expect(wrong()).toEqual([`${id} over 600 took effect without a second person`]);
   });
 
-  test('is compared with the limit without the refunds that others created at the processor', async () => {
+  test('may exceed the limit together with refunds that others created at the processor', async () => {
     await harness.processor.inside.refund(harness.chargeOf(request), 600, 'succeeded');
     await refund('small', 100, false);
     expect((await harness.chain(request)).transitions.map(({ type }) => type)).toContain('refund.completed');

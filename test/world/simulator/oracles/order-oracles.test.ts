@@ -104,12 +104,15 @@ describe('an order', () => {
     expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
   });
 
-  test.each(['credited', 'none'] as const)('must show whether its credit was given, but shows %s', async (status) => {
-    world.shop.push(deed('reserved'), ...(status === 'none' ? [deed('credited')] : []));
-    world.mails.push(mail());
-    await become('referral.credited', { referral: { status, sinceMs: 0 } });
-    expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
-  });
+  test.each(['credited', 'none'] as const)(
+    'must show whether its credit was given (wrongly shown as %s)',
+    async (status) => {
+      world.shop.push(deed('reserved'), ...(status === 'none' ? [deed('credited')] : []));
+      world.mails.push(mail());
+      await become('referral.credited', { referral: { status, sinceMs: 0 } });
+      expect(world.atTheEnd()).toEqual(['F30 settled or undone']);
+    },
+  );
 
   test('must not be completed without goods', () => {
     world.shop.push(deed('credited'));

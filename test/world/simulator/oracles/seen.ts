@@ -28,7 +28,10 @@ export interface StoredAnswer {
   readonly expiresAtSeconds?: number;
 }
 
-/** Collects the rows of the tables as they are written, so that no check has to read all rows. */
+/**
+ * Collects the rows of the tables as they are written, so that the checks of chains, claims and commissions need not
+ * read all rows.
+ */
 export class Seen {
   readonly world: Observed;
   /** Transitions by payment, oldest first. */
