@@ -7,7 +7,8 @@ import { JOBS_RUN } from '../lambdas/kernel/contract/api.ts';
  * characters.
  */
 export const JOB_ID = /^[a-z](?:-?[a-z0-9]){1,49}$/;
-export const JOB_ID_ALLOWED = 'must be 2 to 50 lower-case letters, digits and single hyphens, beginning with a letter';
+export const JOB_ID_ALLOWED =
+  'must be 2 to 50 lower-case letters and digits with single hyphens between them, beginning with a letter';
 /** Maximum duration of a run, in seconds. A nightly run must end before the next nightly run is due. */
 const LONGEST_RUN_SECONDS = 24 * 60 * 60;
 /**

@@ -8,7 +8,7 @@ import type { OperationRunner } from './use/operation-runner.ts';
 
 /** Describes a function's unit of work, which takes effect once. */
 export interface UnitOfWork {
-  /** Describes the unit, for example `an event`. A function may process several units for one event. */
+  /** Describes the unit, for example `an event`. One invocation of the function may process several units. */
   readonly unit: string;
   /**
    * Describes the record that proves that a unit was processed: the effect itself, a record in one transaction with the

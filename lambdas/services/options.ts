@@ -8,7 +8,12 @@ import { REDELIVERED_HOURS, type Retention } from '../kernel/contract/retention.
 const SCOPE = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 
 export function checkScope(scope: string): void {
-  check(SCOPE.test(scope), 'scope', scope, 'must be 2 to 50 lower-case letters, digits and single hyphens');
+  check(
+    SCOPE.test(scope),
+    'scope',
+    scope,
+    'must be 2 to 50 lower-case letters and digits with single hyphens between them, beginning with a letter',
+  );
 }
 
 export function checkRetention(retentionHours: Retention): void {

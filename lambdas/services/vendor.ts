@@ -109,7 +109,12 @@ const REDIRECT_STATUS = 300;
  */
 export function createVendor(options: VendorOptions): Vendor {
   const { name, postgres, schema = SERVICE_SCHEMA, count = () => undefined } = options;
-  check(NAME.test(name), 'name', name, 'must be 2 to 30 lower-case letters, digits and single underscores');
+  check(
+    NAME.test(name),
+    'name',
+    name,
+    'must be 2 to 30 lower-case letters and digits with single underscores between them, beginning with a letter',
+  );
   checkSchema(schema);
   const pacing = { clock: systemClock, entropy: systemEntropy };
   const policy = createOutboundPolicy({

@@ -64,7 +64,10 @@ function faultsOf(name: string, target: JobTarget, ids: Set<string>, allowLoopba
       const shown = JSON.stringify((given as Record<string, unknown>)[field]) ?? '(missing)';
       if (!holds) faults.push(`${where}: ${field} ${shown} ${allowed}`);
     };
-  if (!NAME.test(name)) faults.push(`${name}: the name must be 2 to 30 lower-case letters, digits and single hyphens`);
+  if (!NAME.test(name))
+    faults.push(
+      `${name}: the name must be 2 to 30 lower-case letters and digits with single hyphens between them, beginning with a letter`,
+    );
   const check = checkOf(name, target);
   for (const field of Object.keys(target)) check(TARGET_FIELDS.includes(field), field, 'is not a field of a target');
   check(

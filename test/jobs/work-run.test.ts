@@ -263,7 +263,7 @@ test('a page that cannot be read is retried each time its message is redelivered
 });
 
 describe('a message older than the current page of its run', () => {
-  test('causes no work, because the worker of that page has sent the next message', async () => {
+  test('causes no work, because the worker of the message’s own page has sent the next message', async () => {
     const bench = new Bench(countingJob(250));
     const run = await bench.accept();
     expect(await bench.work(run)).toBe('continued');

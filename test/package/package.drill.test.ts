@@ -129,7 +129,7 @@ describe('entry points', () => {
 });
 
 describe('with the constructs of the package,', () => {
-  test('the documented app has two environments, and an app with the id Default produces the same templates as a clone', async () => {
+  test('the documented app has two environments, and a Payonce construct with the id Default produces the same templates as a clone', async () => {
     const [app = '', points = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'js');
     foreign.write('app.js', `${app}new Payonce(app, 'Default', { sandbox: true });\n`);
     foreign.write('points.js', points);
@@ -142,8 +142,8 @@ describe('with the constructs of the package,', () => {
       return comparable(JSON.parse(readFileSync(join(foreign.folder, 'cdk.out', file), 'utf8')));
     };
     const clone = await synthesize();
-    // An app with the id Default adopts the deployment of a clone. The id matters because the ids of queue mappings
-    // contain the entire construct path.
+    // A Payonce construct with the id Default adopts the deployment of a clone. The id matters because the ids of queue
+    // mappings contain the entire construct path.
     for (const [name, stack] of Object.entries({ PayonceData: clone.data, PayonceService: clone.service }))
       expect(byStack(name)).toEqual(comparable(stack?.toJSON()));
     expect(byStack('PayonceSandbox')).toEqual(comparable(clone.sandbox?.toJSON()));

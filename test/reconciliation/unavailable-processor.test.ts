@@ -12,7 +12,7 @@ beforeEach(() => {
   harness = new ReconcileHarness();
 });
 
-describe('while one of two processors is unavailable', () => {
+describe('while a processor is unavailable', () => {
   const unavailable = () => new RetryableError('processor_unavailable', 'no response');
   /** The books of a second processor, whose lists of charges cannot be read. */
   const away = (): ProcessorBooks => ({
@@ -65,7 +65,7 @@ describe('while one of two processors is unavailable', () => {
     expect(reads).toBe(0);
   });
 
-  test('a run fails if no processor is available', async () => {
+  test('a run fails if there is no other processor', async () => {
     await expect(harness.recent({ books: [away()] })).rejects.toEqual(unavailable());
   });
 });

@@ -54,7 +54,10 @@ export function contractFiles(files: readonly string[]): readonly string[] {
   return worldFiles(files).filter((file) => !(file in ONLY_ON_DYNAMODB));
 }
 
-/** Selects the files of the contract, also those that run only on DynamoDB: they import the module of their room. */
+/**
+ * Selects the files of the contract: those that import the module of their room. Includes the files that run only on
+ * DynamoDB.
+ */
 export function worldFiles(files: readonly string[]): readonly string[] {
   return files.filter((file) => {
     const module = MODULE_OF_ROOM[file.split('/')[0] ?? ''];

@@ -126,7 +126,7 @@ export class StepRun {
     this.#end({ name, begunMs: performance.now(), hasPassed: false });
   }
 
-  /** Prints the duration of each step, and one line of totals. */
+  /** Prints the duration and the test counts of each step, and then the totals. */
   summary(): void {
     console.log(`\n${'step'.padEnd(20)}${'seconds'.padStart(8)}`);
     for (const { name, seconds, hasPassed, tests } of this.#ended)

@@ -18,8 +18,9 @@ import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
 /**
- * Maximum number of pages per query. Without a currency, a query rarely needs more than one page: only if it reads the
- * entries of {@link IMPLICIT_ACCOUNT} from the list of all postings, and many sets lack this account.
+ * Maximum number of pages per query. Without a filter by currency, only a query for {@link IMPLICIT_ACCOUNT} can need
+ * more than one page: its entries are selected from the list of all postings, and many sets of postings have no entry
+ * in this account.
  */
 const MAX_PAGES = 250;
 /**
