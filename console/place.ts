@@ -198,7 +198,7 @@ export function useKeptScope({ hash, turn }: Fragment, place: Place | undefined)
 
 interface Fragment {
   readonly hash: string;
-  /** Increases with each navigation, also to the same address. */
+  /** Increases with each `hashchange` event. */
   readonly turn: number;
 }
 

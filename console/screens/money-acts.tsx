@@ -130,7 +130,7 @@ function capturedText(answer: unknown): string {
   return `${money(captured, currency)} was captured.`;
 }
 
-/** Describes the effect of the entered amount before the action, or why the amount is not valid. */
+/** Describes what the action will do with the entered amount, or why the amount is not valid. */
 function Then({
   entered,
   from,

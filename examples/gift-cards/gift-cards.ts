@@ -263,7 +263,7 @@ export function giftCards({ database, signingKey, callbacks, livemode }: GiftCar
 
   app.get('/health', (c) => c.json({ status: 'ok' }));
 
-  // Only Payonce can sign a request with this key.
+  // Refuse requests that are not signed with the key that only Payonce and this service have.
   app.use('/charges/*', async (c, next) => {
     const body = await c.req.text();
     try {

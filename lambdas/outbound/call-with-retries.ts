@@ -47,7 +47,7 @@ interface Progress {
    * fault, and the time at which it ended.
    */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
-  /** The fault of the latest failed step. Before any failure, the fault that no time was left. */
+  /** The fault of the latest failed step. Until a step fails, a fault that says that no time was left for the call. */
   fault: Fault;
   /** Minimum wait until the next step begins, in milliseconds from now. */
   waitAtLeastMs: number;

@@ -201,7 +201,7 @@ describe('the latest verifications', () => {
     expect(await dayOf(archive)).toMatchObject({ unreadable: 3, verifications: [{ verdict: 'holds' }, { found: 1 }] });
   });
 
-  test('of the older part of the archive are due at the start of each month, except the month in which the archive began', () => {
+  test('of data before the current month are due at the start of each month, except the month in which the archive began', () => {
     const due = (nowMs: number) => lastDueMs('part', nowMs, BEGIN_MS, BEGIN_MS);
     expect(due(BEGIN_MS + DAY_MS)).toBeUndefined();
     expect([3, 20 * 24].map((hours) => due(MIDNIGHT_MS + hours * HOUR_MS))).toEqual(

@@ -35,7 +35,7 @@ describeConsole('actions that move money, in a browser', (shown) => {
     ['a desktop', { width: 1280, height: 800 }],
     ['a phone', { width: 390, height: 800 }],
   ])('on %s', (_device, size) => {
-    test('a partial refund of a payment, found by e-mail, is made once by a double click', async () => {
+    test('a double click makes one partial refund of a payment that was found by its e-mail address', async () => {
       const id = await api.paid('k', { amount: 2000, metadata: { receipt_email: EMAIL } });
       const page = await shown.signedIn();
       await page.setViewportSize(size);

@@ -13,7 +13,7 @@ describe('links between documents', () => {
 
   const generated = PAGES.map(([file]) => `generated/docs/${file}`);
 
-  test.each(documents)('have existing targets in %s', (document) => {
+  test.each(documents)('in %s lead to existing files', (document) => {
     const links = [
       ...read(document)
         .replaceAll(/\s+/g, ' ')

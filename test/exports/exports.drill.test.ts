@@ -24,8 +24,8 @@ import { requested } from './export-world.ts';
 /** Number of rows in the books. In `npm run prove`, they fill two parts of the file. */
 const SETS = whole(2_400, { slice: 300 });
 /**
- * Pairs of entries in each row. The writer reads a transition for each row, which is slow on the local AWS, so few rows
- * contain many entries.
+ * Number of pairs of entries in each row. The writer reads a transition for each row, which is slow on the local AWS.
+ * Therefore, the test uses few rows, each with many entries.
  */
 const PAIRS = 10;
 /** True if the writer is killed after a part; false if it is killed before the first part. */

@@ -27,7 +27,7 @@ const METADATA = { receipt_email: 'ada@example.com' };
 
 let world: World;
 let deadLetters: MemoryDeadLetterStore;
-/** Paths of the requests that the shop and the mailer of the new deployment received. */
+/** Paths of the POST requests that the shop and the mailer of the new deployment received. */
 let asked: string[];
 
 beforeEach(() => {

@@ -12,7 +12,10 @@ import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { change } from './payment-fixtures.ts';
 
-/** Makes changes of one payment, and records the DynamoDB calls of each change: all, and those before its request. */
+/**
+ * Makes changes of one payment. Records the DynamoDB calls of each change: all calls, and the calls before the change is
+ * sent to the processor.
+ */
 export class CountedChanges {
   /** Simulated systems. The processor's ids are as long as in production, for example Stripe's ids. */
   readonly world = new World({ newId: (prefix, count) => `${prefix}${String(count).padStart(24, 'x')}` });

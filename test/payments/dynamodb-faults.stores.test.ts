@@ -172,7 +172,7 @@ describe('a takeover', () => {
 });
 
 describe('a read', () => {
-  test('is retried, and reports that the store is unreadable if the retries fail', async () => {
+  test('is retried, and fails with a retryable error if the retries fail', async () => {
     const id = freshId();
     await storeStruckBy().claim(claimOf(id));
     expect(await storeStruckBy({ instead: timedOut }).readRecord(chargeOperation(id))).toEqual(openRecord(id));

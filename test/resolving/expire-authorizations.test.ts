@@ -59,7 +59,7 @@ describe('an authorization hold', () => {
     expect(await expire()).toMatchObject({ done: 1 });
   });
 
-  test('is found whether a callback or the resolver recorded it', async () => {
+  test('is in the queue of holds whether a callback or the resolver recorded it', async () => {
     await world.authorize('tok_async');
     expect(world.store.holdsLeft()).toEqual([]);
     await world.processor.inside.approve(world.chargeId);

@@ -507,7 +507,7 @@ describe('an operator’s decision about a payment', () => {
     expect(await harness.store.inquiries()).toEqual([]);
   });
 
-  test('with the outcome "succeeded" leads to the posting of earlier refunds at the processor', async () => {
+  test('with the outcome "succeeded" leads to the posting of refunds that were made at the processor before the decision', async () => {
     const { request, charge } = await inReview('refunded');
     await harness.processor.inside.refund(charge, 999);
     expect(await decide(request, { outcome: 'succeeded', takenMinor: 999 })).toMatchObject({ kind: 'first' });

@@ -7,7 +7,7 @@ import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from './sandbox
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Registers the contract tests of the books for events, later changes, and the list by time. */
+/** Registers the contract tests of the books: events, failed refunds, disputes, and the list of charges by time. */
 export function describeSandboxEvents(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox’s events (${booksKind} store)`, () => {
     let books: Books;

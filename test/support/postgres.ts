@@ -21,7 +21,7 @@ export async function startPostgres(): Promise<TestDatabase> {
 /**
  * Creates an empty database.
  * @param address URL of a process of `postgres-server.ts`
- * @throws Error with the server's message if it does not start
+ * @throws Error with the text of the response if PostgreSQL does not start
  */
 export async function createDatabase(address: string): Promise<TestDatabase> {
   const response = await fetch(address);

@@ -169,7 +169,7 @@ const SENTENCES: Readonly<
   hold: 'The authorization was not captured in time, and Payonce cannot void it.',
   claim: 'The request was not completed, and neither a retry nor a job can complete it.',
   missed_runs:
-    'Scheduled runs were missed. Run each job of this deployment once: it does all work that is due. If a job belongs to another service, ask its team to run it. Then dismiss the messages.',
+    'Scheduled runs were missed. Run each job that the messages name once: it does all work that is due. If a job belongs to another service, ask its team to run it. Then dismiss the messages.',
   ended: 'The outcome is known. A job removes this entry at its next look-up.',
 };
 

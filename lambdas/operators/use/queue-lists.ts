@@ -111,7 +111,7 @@ export const MISSED_RUNS = 'Jobs-Missed';
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked': 'Redriving these messages requires a scan of the whole Ledger. Run `payonce redrive` instead.',
   [MISSED_RUNS]:
-    'A missed run is not repeated, because the next run of its job does all work that is due. Run each job of this deployment once. If a job belongs to another service, ask its team to run it. Then dismiss the messages.',
+    'A missed run is not repeated, because the next run of its job does all work that is due. Run each job that the messages name once. If a job belongs to another service, ask its team to run it. Then dismiss the messages.',
 };
 
 /** Reasons why the messages of these queues cannot be dismissed. Each reason names the alternative. */

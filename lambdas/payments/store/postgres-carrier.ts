@@ -339,10 +339,10 @@ export class LedgerCarrier implements Carrier {
 
   /**
    * Deletes the copies of erased personal data. The copies are listed before the rows are read. A row is copied only
-   * after its commit, so if a listed copy has no row in PostgreSQL, the row was erased. A database from which the
-   * payment or the order was moved deletes nothing:
+   * after its commit, so if a listed copy has no row in PostgreSQL, the row was erased. If the first transition (T1) is
+   * missing too, the payment or the order was moved to another database, and nothing is deleted:
    *
-   *   here  ── list copies ─────────────────────────────── read: no T1, no details ── nothing
+   *   here  ── list copies ─────────────────────────────── read: no T1, no details ── delete nothing
    *   move  ──────────────── copy rows ── switch ── delete rows
    */
   async #eraseCopies(chainId: string): Promise<void> {

@@ -22,12 +22,12 @@ const mismatchesQuery = z.strictObject({
   created_from: wholeNumber(
     0,
     MAX_UNIX_SECONDS,
-    'Only mismatches of payments created at this time or later, in Unix seconds.',
+    'Only mismatches of payments or charges created at this time or later, in Unix seconds.',
   ),
   created_to: wholeNumber(
     0,
     MAX_UNIX_SECONDS,
-    'Only mismatches of payments created before this time, in Unix seconds.',
+    'Only mismatches of payments or charges created before this time, in Unix seconds.',
   ),
   limit: pageLimit('mismatches'),
   starting_after: z

@@ -132,8 +132,8 @@ export interface MovedWebhook {
 }
 
 /**
- * Enqueues tasks for immediate processing. If a task is lost, the sweep enqueues it again from the due queue, within
- * about three minutes.
+ * Enqueues messages of tasks, to be processed immediately or after a delay. If a message is lost, the sweep enqueues the
+ * task again from the due queue, within about three minutes after the task is due.
  */
 export interface WebhookTasks {
   /**
