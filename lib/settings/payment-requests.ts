@@ -17,34 +17,27 @@ export type Kafka = NonNullable<PaymentRequests['kafka']>;
 const text = (pattern: RegExp, allowed: string) => z.string(allowed).regex(pattern, allowed);
 const listOf = <Schema extends z.ZodType>(schema: Schema, max: number, allowed: string) =>
   z.array(schema, allowed).min(1, allowed).max(max, allowed);
-const objectOf = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
+const exactObject = <Shape extends z.core.$ZodLooseShape>(shape: Shape) =>
   z.strictObject(shape, {
     error: (issue) =>
       issue.code === 'unrecognized_keys' ? `has the unknown field ${String(issue.keys[0])}` : 'must be an object',
   });
 
 /** Validates an object by the schema that `schemaOf` chooses for it, so that an error names the right field. */
-const chosen = <Output>(
-  schemaOf: (given: object) => z.ZodType<Output>,
-  isComplete: (given: object) => boolean = () => true,
-  allowed = '',
-) =>
-  z
-    .looseObject({}, 'must be an object')
-    .refine(isComplete, allowed)
-    .transform((given, context) => {
-      const read = schemaOf(given).safeParse(given);
-      if (read.success) return read.data;
-      for (const { path, message } of read.error.issues) context.addIssue({ code: 'custom', path, message });
-      return z.NEVER;
-    });
+const chosen = <Output>(schemaOf: (given: object) => z.ZodType<Output>) =>
+  z.looseObject({}, 'must be an object').transform((given, context) => {
+    const read = schemaOf(given).safeParse(given);
+    if (read.success) return read.data;
+    for (const { path, message } of read.error.issues) context.addIssue({ code: 'custom', path, message });
+    return z.NEVER;
+  });
 
 const owner = {
   tenant: text(TENANT_ID, 'must be the id of a tenant'),
   mode: z.enum(['test', 'live'], 'must be test or live'),
 };
 const account = text(/^\d{12}$/, 'must be the 12 digits of an AWS account');
-const bySource = objectOf({
+const bySource = exactObject({
   /**
    * The `source` of the sender's events on the bus.
    * @default payonce.requests
@@ -59,18 +52,18 @@ const bySource = objectOf({
   account: account.optional(),
   ...owner,
 });
-const byQueue = objectOf({
+const byQueue = exactObject({
   /** The name of a queue that the stack creates for the sender. */
   queue: text(/^[a-z][a-z0-9]{0,30}$/, 'must be 1 to 31 lower-case letters and digits'),
   ...owner,
 });
-const byTopic = objectOf({
+const byTopic = exactObject({
   topic: text(/^[\w.-]{1,200}$/, 'must be the name of a Kafka topic'),
   /** The consumer group. @default payonce-<topic> */
   group: text(/^[\w./:+=@-]{1,200}$/, 'must be the name of a consumer group').optional(),
   ...owner,
 });
-const bySubject = objectOf({
+const bySubject = exactObject({
   /** An exact NATS subject. The bridge reports the subject of each message. */
   subject: text(/^(?=.{1,200}$)[\w$/:=-]+(?:\.[\w$/:=-]+)*$/, 'must be a NATS subject without wildcards'),
   ...owner,
@@ -88,8 +81,11 @@ const sender = chosen<z.output<(typeof KINDS)[keyof typeof KINDS]>>((given) => {
 
 const secret = text(/^arn:aws[a-z-]*:secretsmanager:\S+$/, 'must be the ARN of a secret');
 const startAt = z.enum(['earliest', 'latest'], 'must be earliest or latest').default('earliest');
-const managed = objectOf({
-  cluster: text(/^arn:aws[a-z-]*:kafka:[^\s:]+:[^\s:]+:cluster\/\S+$/, 'must be the ARN of an Amazon MSK cluster'),
+const managed = exactObject({
+  cluster: text(
+    /^arn:aws[a-z-]*:kafka:[^\s:]+:[^\s:]+:cluster\/\S+$/,
+    'must be the ARN of an Amazon MSK cluster, unless brokers are given',
+  ),
   /**
    * A secret with user name and password (SASL/SCRAM).
    * @default the function's role is used (IAM)
@@ -97,8 +93,9 @@ const managed = objectOf({
   secret: secret.optional(),
   startAt,
 });
+const SUBNETS = 'must be a list of one or more subnets';
 const AUTHENTICATION = ['scram-512', 'scram-256', 'basic', 'client-certificate'] as const;
-const selfManaged = objectOf({
+const selfManaged = exactObject({
   brokers: listOf(text(/^[\w.-]{1,253}:\d{1,5}$/, 'must be host:port'), 10, 'must be a list of 1 to 10 brokers'),
   /**
    * A secret with user name and password, or a client certificate.
@@ -115,23 +112,20 @@ const selfManaged = objectOf({
    * Subnets of the brokers' network.
    * @default the brokers are reached over the internet
    */
-  subnets: listOf(
-    text(/^subnet-[0-9a-f]+$/, 'must be the id of a subnet'),
-    16,
-    'must be a list of 1 to 16 subnets',
-  ).optional(),
+  subnets: z
+    .array(text(/^subnet-[0-9a-f]+$/, 'must be the id of a subnet'), SUBNETS)
+    .min(1, SUBNETS)
+    .optional(),
   securityGroup: text(/^sg-[0-9a-f]+$/, 'must be the id of a security group').optional(),
   startAt,
 });
 
-const kafkaCluster = chosen<z.output<typeof managed> | z.output<typeof selfManaged>>(
-  (given) => ('brokers' in given ? selfManaged : managed),
-  (given) => 'brokers' in given || 'cluster' in given,
-  'must have a cluster, or brokers',
+const kafkaCluster = chosen<z.output<typeof managed> | z.output<typeof selfManaged>>((given) =>
+  'brokers' in given ? selfManaged : managed,
 );
 
 const HOURS = 'must be 1 to 168 hours';
-const paymentRequests = objectOf({
+const paymentRequests = exactObject({
   /** Maximum age, in hours, of an event that may start a payment. Older events are parked. */
   oldestHours: z.int(HOURS).min(1, HOURS).max(168, HOURS).default(24),
   senders: listOf(sender, 50, 'must be a list of 1 to 50 senders'),

@@ -69,8 +69,8 @@ export async function captureExamples(
   for (const code of some(Object.keys(PROBLEMS))) problems[code] = await problemOf(code as ProblemCode);
   const text = JSON.stringify({ operations: examples.operations, problems }, undefined, 2);
   // Ids contain the number of a simulated process, which also depends on other tests in the same module registry.
-  // Replacing it makes the text reproducible.
-  // The id of a queue entry contains its position, which differs between DynamoDB and PostgreSQL.
+  // The id of a queue entry contains its position, which differs between DynamoDB and PostgreSQL. Replacing both makes
+  // the text reproducible.
   return `${text.replaceAll(/\bprocess-\d+-/g, 'process-1-').replaceAll(/"que_[\w-]+"/g, `"${QUEUE_ENTRY}"`)}\n`;
 }
 

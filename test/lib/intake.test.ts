@@ -86,7 +86,9 @@ describe('the setting paymentRequests', () => {
 
   test('refuses public brokers without a secret, and subnets without a security group', () => {
     expect(() => kafkaOf({ brokers: ['b1.example:9092'] })).toThrow('kafka.secret must be given');
-    expect(() => kafkaOf({ secret: SECRET })).toThrow('kafka must have a cluster, or brokers');
+    expect(() => kafkaOf({ secret: SECRET })).toThrow(
+      'kafka.cluster must be the ARN of an Amazon MSK cluster, unless brokers are given',
+    );
     expect(() => kafkaOf({ cluster: 'shop' })).toThrow('kafka.cluster must be the ARN of an Amazon MSK cluster');
     expect(() => kafkaOf({ brokers: ['b1'] })).toThrow('kafka.brokers.0 must be host:port');
     expect(() => kafkaOf({ brokers: ['b1:9092'], subnets: ['subnet-1'] })).toThrow(

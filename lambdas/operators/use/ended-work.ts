@@ -9,8 +9,9 @@ import type { QueueEntry } from './queue-lists.ts';
 type Change = HoldChange | Refund;
 
 /**
- * Default page size of lists that call {@link readWork} for each entry. The list of unfinished work also costs twelve
- * reads for its counts, and one request to Amazon SQS for each message queue that no function reads.
+ * Default page size of lists that call {@link readWork} for each entry. With these calls, a page makes at most 45 reads.
+ * The list of work that needs a person also makes twelve reads for its counts, and one request to Amazon SQS for each
+ * message queue that no function reads.
  */
 export const WORK_PAGE = 15;
 
