@@ -184,7 +184,7 @@ export function addDoctor(program: Command, session: Session): void {
           : [];
       const failed = probed.filter(({ result }) => result === 'failed').length;
       const lines = [
-        ...(isDeployed ? [] : [`Not deployed in ${account.region}: account and settings were examined.`]),
+        ...(isDeployed ? [] : [`Not deployed in ${account.region}: only the account and the settings were examined.`]),
         ...(data.length === 0
           ? ['Nothing found.']
           : table(

@@ -136,8 +136,8 @@ export class ServiceStack extends Stack {
 
 /**
  * Keeps the logical ids of resources that are already deployed. With `retainData`, also retains the queues when the
- * stack is deleted, because they contain undelivered work and dead letters. CloudFormation generates the queue names,
- * so retained queues do not block the next deployment.
+ * stack is deleted or an update removes them, because they contain undelivered work and dead letters. CloudFormation
+ * generates the queue names, so retained queues do not block the next deployment.
  */
 function keep(stack: Stack, { retainData }: Settings): void {
   keepDeployedIds(stack);

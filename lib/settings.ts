@@ -319,7 +319,8 @@ export function tracingOf(node: Node): boolean {
 }
 
 /**
- * Returns the ARN of the key that encrypts tables, queues and buckets; undefined if keys of AWS encrypt them.
+ * Returns the ARN of the key that encrypts tables, queues, buckets and the Aurora DSQL cluster; undefined if keys of
+ * AWS encrypt them.
  * @throws as {@link readSettings}
  */
 export function dataKeyOf(node: Node): string | undefined {

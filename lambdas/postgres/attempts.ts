@@ -82,8 +82,8 @@ function isWorthRepeating(error: unknown): boolean {
 }
 
 /**
- * The outcome of a conditional write. If the outcome is not `applied`, the last attempt wrote nothing. If `mayBeOwn` is
- * true, an earlier attempt of the same write may have been applied.
+ * The outcome of a conditional write. If the outcome is not `applied`, the last attempt wrote nothing, but an earlier
+ * attempt whose response was lost may have been applied: after `taken` if `mayBeOwn` is true, and after `refused`.
  */
 export type ConditionalWrite =
   | { readonly kind: 'applied' }

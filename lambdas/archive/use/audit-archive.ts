@@ -133,9 +133,9 @@ const RECENT = 3;
 
 /**
  * Returns whether the archiver has stopped despite traffic. It has stopped if an outcome is between one and two hours
- * old, and the oldest of these outcomes is newer than all lines in the latest manifests. An unreadable or missing
- * newest manifest has the same result. The archiver's own metrics do not show this, because a disabled event source
- * mapping emits none.
+ * old, and the oldest of these outcomes is newer than all lines in the latest manifests. If there is such an outcome,
+ * an unreadable or missing newest manifest has the same result. The archiver's own metrics do not show this, because a
+ * disabled event source mapping emits none.
  */
 export async function isStopped(
   { manifests, settledMs }: Pick<AuditTools, 'manifests' | 'settledMs'>,

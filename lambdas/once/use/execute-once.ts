@@ -191,7 +191,7 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
   return (await run.replayed()) ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
 }
 
-/** Executes the operation of one idempotency key once. Each key has its own instance, so that keys share no state. */
+/** Executes the operation of one idempotency key once. Requests share no state: each has its own instance. */
 class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Subject>, Work, Executed<Refusal>> {
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;

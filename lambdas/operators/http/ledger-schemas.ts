@@ -141,7 +141,7 @@ export const decisionBody = z
       .optional()
       .meta({
         description:
-          'The id of the charge. Its metadata or the Ledger must name the payment. Only with `succeeded`; required if the payment has none.',
+          'The id of the charge. Its metadata or the Ledger must name the payment. Only with `succeeded`; required if the payment has no charge id.',
       }),
     amount: z
       .int('must be a JSON integer, in minor units')

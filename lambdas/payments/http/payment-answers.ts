@@ -190,7 +190,7 @@ export const paymentRequest = z
     livemode: z.boolean(),
     status: z.enum(REQUEST_STATUSES).meta({
       description:
-        '`completed`: answered; the payment has an outcome or is still `processing`. `failed`: nothing was sent; the next delivery retries.',
+        '`completed`: the payment has an outcome, also a decline, or is `processing`. `failed`: nothing was sent to the processor; the next delivery retries.',
     }),
     changed: z.int().nullable().meta({
       description:

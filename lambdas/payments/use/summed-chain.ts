@@ -22,7 +22,8 @@ export function isWhole(chain: SummedChain): chain is PaymentChain {
 
 /**
  * Reads the data for a decision about a change to the caller's payment, with strong consistency. Reads the whole chain
- * with its personal data only if the newest transition has no sums, or if the change has begun or may have begun.
+ * with its personal data only if the newest transition has no sums, if the chain has its maximum length, or if the
+ * change has begun or may have begun.
  *
  * @returns undefined when there is no such payment, or it belongs to another tenant or mode; the whole chain if it
  * contains the change

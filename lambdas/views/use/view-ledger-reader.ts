@@ -19,8 +19,8 @@ import type { ViewStore } from './view-store.ts';
 
 /**
  * Maximum number of pages per query. Without a filter by currency, only a query for {@link IMPLICIT_ACCOUNT} can need
- * more than one page: its entries are selected from the list of all postings, and many sets of postings have no entry
- * in this account.
+ * more than one page: its entries are selected from the list of all postings, and a set of postings can lack an entry
+ * in this account. Only an operator's correction does.
  */
 const MAX_PAGES = 250;
 /**

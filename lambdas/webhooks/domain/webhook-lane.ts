@@ -19,8 +19,8 @@ export interface WebhookLane extends WebhookOwner {
   /** Time at which deliveries were last announced, in Unix milliseconds. */
   readonly wokenAtMs: number;
   /**
-   * Time at which a run first found the lane empty, in Unix milliseconds. The lane ends {@link LINGER_MS} later, unless
-   * deliveries are announced until then.
+   * Time since which runs have found the lane empty, in Unix milliseconds. The lane ends {@link LINGER_MS} later,
+   * unless deliveries are announced, or a run finds a delivery, before that.
    */
   readonly emptySinceMs?: number;
   /** Time at which the next run is due, in Unix milliseconds. Absent when the lane has ended. */

@@ -93,7 +93,7 @@ export const replayBody = z
       .meta({ description: 'The event types to send again. Default: all types that the endpoint subscribes to.' }),
     only_undelivered: z.boolean('must be true or false').optional().meta({
       description:
-        'True resends only the events that the endpoint has never answered with 2xx. The range must then begin within the last 90 days. Default: false.',
+        'True sends only the events that the endpoint has never answered with 2xx. The range must then begin within the last 90 days. Default: false.',
     }),
   })
   .meta({ id: 'ReplayWebhooks' });
