@@ -198,9 +198,9 @@ async function emptyWhileQueued(
  * Returns a function that checks whether the events of a part are still queued. The projector processes its queue
  * roughly in order. Events are therefore considered queued if three conditions hold: they are not older than
  * `LONGEST_QUEUED_MS`; more than half of the newest quarter of the part's events are unseen; and the projector's
- * queue has a message for each unseen event of the part and for each later outcome of the page. If the projector has seen the
- * newest events, earlier unseen events were lost. If the queue has fewer messages, some events were lost, and all
- * unseen events are published.
+ * queue has a message for each unseen event of the part and for each later outcome of the page. If the projector has
+ * seen the newest events, earlier unseen events were lost. If the queue has fewer messages, some events were lost, and
+ * all unseen events are published.
  */
 function createQueueCheck(
   { queued, clock }: RepublishLostEventsTools,
