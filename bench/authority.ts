@@ -27,21 +27,17 @@ import { median } from './median.ts';
 import { startPostgres } from './postgres.ts';
 import { IN_FLIGHT, ONE_AT_A_TIME, type Pay, type RatioOptions, ratios } from './speed.ts';
 
-/**
- * Costs of a payment in one of the compared programs. Each ratio is the program's value divided by the value of Payonce
- * on DynamoDB.
- */
+/** Each ratio is the program's value divided by the value of Payonce on DynamoDB. */
 interface AuthorityCost {
   readonly program: string;
-  /** Number of SQL statements per payment. Each statement is a round trip to PostgreSQL. */
+  /** Each statement is a round trip to PostgreSQL. */
   readonly statements: number;
-  /** Number of DynamoDB calls per payment. */
   readonly calls: number;
-  /** Ratio of the CPU times per payment in this process, with sequential payments. */
+  /** Compares the CPU times of this process, with sequential payments. */
   readonly cpuRatio: number;
-  /** Ratio of the times per payment, with sequential payments. */
+  /** Payments are sequential. */
   readonly timeRatio: number;
-  /** Ratio of the times per payment, with many payments in flight. */
+  /** Many payments are in flight. */
   readonly throughputRatio: number;
 }
 
@@ -56,15 +52,15 @@ export interface AuthorityCosts {
   readonly duplicateMs: number;
 }
 
-/** Number of PostgreSQL connections of Payonce, the same as of rocket-rides. */
+/** rocket-rides has the same number. */
 const CONNECTIONS = 4;
-/** Maximum number of retries of a rocket-rides payment after conflicts of its serializable transactions. */
+/** Serializable transactions conflict. */
 const MAX_CONFLICTS = 1_000;
 const CONFLICT = '40001';
 
 /**
- * Measures payments in three programs: Payonce with PostgreSQL, including the copy to DynamoDB before the response;
- * Payonce with DynamoDB; and rocket-rides. All three run on the same machine, with a processor that responds immediately.
+ * Payonce with PostgreSQL includes the copy to DynamoDB before the response. All three programs run on the same
+ * machine, with a processor that responds immediately.
  */
 export async function measureAuthority(
   config: DynamoDBClientConfig,
@@ -122,7 +118,7 @@ export async function measureAuthority(
   }
 }
 
-/** Returns a function that pays with Payonce. @param database the authority @default DynamoDB is the authority */
+/** @param database the authority @default DynamoDB is the authority */
 function payWithPayonce(client: DynamoDBClient, tables: StoreTables, database?: Database): Pay {
   const own = engineProcess(client, tables, trivialProcessor());
   const tools =
@@ -149,7 +145,6 @@ function authorityOn(database: Database, documents: ReturnType<typeof documentCl
   );
 }
 
-/** Loads rocket-rides, which connects to the database at this URL. Returns a function that pays with rocket-rides. */
 async function payWithRocketRides(url: string): Promise<Pay> {
   process.env['DATABASE_URL'] = url;
   const { handler } = (await import(new URL('peers/rocket-rides.mjs', import.meta.url).href)) as {
@@ -163,7 +158,7 @@ async function payWithRocketRides(url: string): Promise<Pay> {
   };
 }
 
-/** Retries a rocket-rides request, as its client would, when concurrent transactions conflict. */
+/** rocket-rides leaves retries to its client. */
 async function retried<Result>(request: () => Promise<Result>): Promise<Result> {
   for (let attempt = 0; ; attempt += 1) {
     try {
@@ -174,9 +169,7 @@ async function retried<Result>(request: () => Promise<Result>): Promise<Result> 
   }
 }
 
-/**
- * Returns the numbers of SQL statements and DynamoDB calls of one payment. An earlier payment opens the connections.
- */
+/** An earlier payment opens the connections. */
 async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBClient) => Pay) {
   const { client, calls } = meteredClient(config);
   const pay = make(client);
@@ -194,12 +187,11 @@ async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBC
 }
 
 const toolsOn = (database: Database) => ({ database, pacing: { clock: systemClock, entropy: systemEntropy } });
-/** Returns a store that does not copy its rows to DynamoDB, so that measured waits do not include the copy. */
+/** The store does not copy its rows to DynamoDB, so that measured waits do not include the copy. */
 const storeOn = (database: Database) => new PostgresStore(toolsOn(database));
 
 /**
- * Records the same effect in two concurrent transactions. The second one waits until the first one commits. Measures
- * the time from the start of that commit to the end of the second transaction.
+ * Measures the time from the start of the first commit to the end of the second transaction, which waits for it.
  * @returns the median, in milliseconds
  */
 async function waitingDuplicate(database: OpenDatabase, count: number): Promise<number> {
@@ -241,7 +233,7 @@ const WAITING: Statement = {
   values: [],
 };
 
-/** Fails if a row of a measured payment was not copied, because a missing copy would look like a fast payment. */
+/** A missing copy would look like a fast payment. */
 async function refuseUncopied(database: OpenDatabase): Promise<void> {
   const [row] = await database.run({ name: '', text: 'SELECT count(*) AS waiting FROM outbox', values: [] });
   invariant(row?.['waiting'] === 0, `${String(row?.['waiting'])} rows were not copied`);

@@ -9,16 +9,12 @@ const TICK_MS = 10;
  */
 const CPU_TIMES = [11, 12, 13, 14];
 
-/** Returns the CPU time of this process, in milliseconds. */
 export function ownCpuMs(): number {
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
-/**
- * Returns the CPU time of all running processes of a process group, in milliseconds. Returns NaN on other systems than
- * Linux.
- */
+/** Returns NaN on other systems than Linux. */
 export function groupCpuMs(group: number): number {
   if (process.platform !== 'linux') return Number.NaN;
   return runningProcesses()

@@ -30,11 +30,9 @@ import { profiling } from './start.ts';
 
 type Item = Readonly<Record<string, unknown>>;
 
-/** The payments of a measurement: their rows, and the messages that each function receives. */
 interface Paid {
-  /** All rows of the Ledger and the Registry, by table and key, as the functions read them before their first write. */
+  /** Keyed by table and key, as the functions read the rows before their first write. */
   readonly rows: Map<string, Item>;
-  /** Stream records, or SQS records, one for each event. */
   readonly records: Readonly<Record<EventFunction, readonly object[]>>;
 }
 
@@ -95,7 +93,6 @@ function batchesOf(records: readonly object[], size: number): readonly (readonly
   );
 }
 
-/** Makes payments with an in-memory DynamoDB, and fans their events out. */
 async function paid(payments: number): Promise<Paid> {
   const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => systemClock.nowMs() });
   const { tools } = await typicalTools(database.client, { clock: systemClock, entropy: countingEntropy() });
@@ -147,7 +144,6 @@ function keyOf(table: string, key: Item): string {
   return [table, key[KeyAttribute.partition], key[KeyAttribute.sort]].join(' ');
 }
 
-/** Points the endpoint's URL to the stand-in. */
 function redirectWebhooks(rows: Map<string, Item>, url: string): void {
   for (const [key, row] of rows) {
     if (!key.startsWith(`${TABLES.registry} ${RegistryRow.webhookEndpoints}`)) continue;
@@ -156,10 +152,6 @@ function redirectWebhooks(rows: Map<string, Item>, url: string): void {
   }
 }
 
-/**
- * Returns a function that responds like DynamoDB, EventBridge, SQS, Secrets Manager and the webhook receiver. The
- * function reads single rows, returns empty results for queries, and ignores writes.
- */
 function answerFrom(rows: ReadonlyMap<string, Item>): Answer {
   const answers: Readonly<Record<string, (body: Item) => object>> = {
     GetItem: ({ TableName, Key }) => {
@@ -203,10 +195,7 @@ const PROGRAM = `
   process.exit();
 `;
 
-/**
- * Handles the batches of a file in a new process.
- * @returns the mean CPU time of one event in the second half of the batches, in milliseconds
- */
+/** @returns the mean CPU time of one event in the second half of the batches, in milliseconds */
 async function runOnce(bundled: string, file: string, url: string, profiles?: string): Promise<number> {
   const asked = JSON.stringify([pathToFileURL(bundled).href, file]);
   const options = [...profiling(profiles), '--input-type=module', '-e', PROGRAM, asked];

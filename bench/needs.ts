@@ -4,30 +4,29 @@ import type { PartitionMeter } from '../test/bench/bench-partition-meter.ts';
 
 /** Payments per second for which the tables are computed. */
 const RATE = 1_000;
-/** Assumed latencies of a processor, a webhook receiver and DynamoDB, in milliseconds. */
 const WAIT_MS = { processor: 300, receiver: 200, dynamodb: 5 };
-/** Sequential DynamoDB calls of a payment: the limit, the claim and the commit. */
+/** These calls are sequential: the limit, the claim and the commit. */
 const CALLS_OF_PAYMENT = 3;
-/** Memory of the payments function in megabytes, unless the setting `memoryMb` changes it. */
+/** The setting `memoryMb` can change it. */
 const PAYMENTS_MB = 512;
-/** Default quota of concurrent executions of an account and region (AWS Lambda developer guide, "Lambda quotas"). */
+/** Default quota of an account and region (AWS Lambda developer guide, "Lambda quotas"). */
 const EXECUTIONS = 1_000;
-/** Default quota of write units per second of a table (Amazon DynamoDB developer guide, "Quotas"). */
+/** Default quota per second and table (Amazon DynamoDB developer guide, "Quotas"). */
 const TABLE_UNITS = 40_000;
 
 const TABLES = ['Idempotency', 'Ledger', 'Registry', 'Views'] as const;
 const REGIONS = ['us-east-1', 'eu-central-1', 'ap-northeast-1', ''] as const;
 
 interface Measured {
-  /** CPU time of a payment in the payments function, in milliseconds. */
+  /** CPU time in the payments function, in milliseconds. */
   readonly payment: number;
   readonly events: EventCpu;
   readonly settings: EventSettings;
-  /** Write units of one payment in each table. */
+  /** Write units of one payment. */
   readonly units: PartitionMeter;
 }
 
-/** Returns the number of concurrent executions that each function needs for one payment per second. */
+/** The executions that one payment per second needs. */
 function executionsOf({ payment, events, settings }: Measured): ReadonlyMap<string, number> {
   const ofPayment = payment / cpuShare(PAYMENTS_MB) + CALLS_OF_PAYMENT * WAIT_MS.dynamodb + WAIT_MS.processor;
   const found = new Map([['payments', ofPayment / 1_000]]);
@@ -39,7 +38,6 @@ function executionsOf({ payment, events, settings }: Measured): ReadonlyMap<stri
   return found;
 }
 
-/** Renders a table of the CPU cores and concurrent executions that 1,000 payments per second need. */
 export function needsTable(measured: Measured): string {
   const { payment, events } = measured;
   const executions = executionsOf(measured);
@@ -59,7 +57,6 @@ export function needsTable(measured: Measured): string {
   return ['| function | cores | executions at once |', '|---|---|---|', ...lines].join('\n');
 }
 
-/** Renders a table of the payments per second that each default quota admits. */
 export function quotaTable(measured: Measured): string {
   const { units } = measured;
   const perPayment = [...executionsOf(measured).values()].reduce((sum, each) => sum + each, 0);

@@ -13,27 +13,20 @@ import { payNaively } from '../test/bench/bench-naive-payment.ts';
 import { typicalPayment, typicalProcessor } from '../test/bench/bench-typical-payment.ts';
 import { payWithStockLayer } from '../test/once/stock-payment.ts';
 
-/** The cost of one path through a handler, as counted by DynamoDB. */
+/** DynamoDB reports these counts. */
 export interface PathCost {
   readonly path: string;
   readonly outcome: string;
   readonly calls: number;
-  /** Number of write calls that were applied. */
   readonly durableWrites: number;
-  /**
-   * DynamoDB request units, including those of indexes. Undefined when a conditional write failed, because its response
-   * reports no cost.
-   */
+  /** With those of indexes. Undefined when a conditional write failed, because its response reports no cost. */
   readonly units: number | undefined;
 }
 
 interface Path {
   readonly name: string;
   readonly changes?: Partial<CreatePayment>;
-  /**
-   * The process that made an earlier attempt.
-   * @default no earlier attempt
-   */
+  /** @default no earlier attempt */
   readonly after?: 'same process' | 'other process';
 }
 
@@ -49,7 +42,6 @@ const PATHS: readonly Path[] = [
   { name: 'replay, warm process', after: 'same process' },
 ];
 
-/** Runs every path of the engine once and counts its calls. */
 export async function measureEngine(config: DynamoDBClientConfig, tables: StoreTables): Promise<readonly PathCost[]> {
   const costs: PathCost[] = [];
   for (const [index, { name, changes, after }] of PATHS.entries()) {
@@ -70,20 +62,13 @@ export async function measureEngine(config: DynamoDBClientConfig, tables: StoreT
   return costs;
 }
 
-/**
- * Measures a first execution with direct calls, without `executeOnce`. The difference from the first path of
- * {@link measureEngine} is the overhead of `executeOnce`.
- */
+/** The difference from the first path of {@link measureEngine} is the overhead of `executeOnce`. */
 export async function measureByHand(config: DynamoDBClientConfig, tables: StoreTables): Promise<PathCost> {
   const { client, calls } = meteredClient(config);
   await payByHand(engineProcess(client, tables, typicalProcessor()), typicalPayment('bench-by-hand'));
   return { path: BY_HAND, outcome: 'first', ...costOf(calls) };
 }
 
-/**
- * Measures a first execution in the two handlers with which the engine is compared: the naive handler, and the plain
- * Powertools handler.
- */
 export async function measureOthers(config: DynamoDBClientConfig, tables: StoreTables): Promise<readonly PathCost[]> {
   const processor = typicalProcessor();
   const request = typicalPayment('bench-others');

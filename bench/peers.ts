@@ -5,7 +5,7 @@ import { makeDirectory, PAYONCE_DIRECTORY } from '../local/directories.ts';
 
 const SOURCES = join(import.meta.dirname, 'peers');
 const LOCK = 'package-lock.json';
-/** File that is written after an installation. It contains the installed lockfile. */
+/** Contains the installed lockfile. */
 const INSTALLED = 'installed.json';
 
 /**

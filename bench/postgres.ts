@@ -10,18 +10,13 @@ const SCHEMA = join(import.meta.dirname, 'peers', 'schema.sql');
 /** A database with the tables of `bench/peers/schema.sql`, on a separate PostgreSQL server. */
 export interface Postgres {
   readonly port: number;
-  /**
-   * Returns the connection URL of the database with this port: the port of the server, or of a proxy on this machine.
-   */
+  /** The port belongs to the server, or to a proxy on this machine. */
   url(port: number): string;
   query(text: string, values?: readonly unknown[]): Promise<{ readonly rows: readonly Record<string, unknown>[] }>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts a PostgreSQL server, and creates the database with its tables.
- * @throws Error with the server's message if it does not start
- */
+/** @throws Error with the server's message if it does not start */
 export async function startPostgres(): Promise<Postgres> {
   const { server, url: requests } = await startServer('postgres-server.ts');
   const end = async (): Promise<void> => {

@@ -10,7 +10,7 @@ const PARTS = ['AWS SDK', 'Payonce', 'zod', 'Powertools', 'other packages', 'Nod
 type Part = (typeof PARTS)[number];
 export type Owner = Exclude<Part, 'Node.js' | 'compilation' | 'V8'>;
 
-/** The share of each part in the CPU time, from 0 to 1. */
+/** Each share is from 0 to 1. */
 export type Shares = Readonly<Record<Part, number>>;
 
 /** The part of a V8 CPU profile that is read (Chrome DevTools Protocol, "Profiler.Profile"). */
@@ -20,9 +20,9 @@ export interface CpuProfile {
     readonly callFrame: {
       readonly functionName: string;
       readonly url: string;
-      /** Number of the line, counted from 0. */
+      /** Counted from 0. */
       readonly lineNumber: number;
-      /** Number of the column, counted from 0. */
+      /** Counted from 0. */
       readonly columnNumber: number;
     };
   }[];
@@ -33,10 +33,7 @@ export interface CpuProfile {
 
 type Frame = CpuProfile['nodes'][number]['callFrame'];
 
-/**
- * Profiles the payments function in new processes, from its import on.
- * @param payments the number of payments that follow the import; 0 for the import alone
- */
+/** @param payments the number of payments that follow the import; 0 for the import alone */
 export async function profilePayments({ rounds, payments }: Turns): Promise<Shares> {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-profile-'));
   const profiles = join(directory, 'profiles');
@@ -52,8 +49,7 @@ export async function profilePayments({ rounds, payments }: Turns): Promise<Shar
 }
 
 /**
- * Returns the mean shares in the profiles of identical processes.
- * @param profiles the directory that contains only these profiles
+ * @param profiles the directory that contains only the profiles of identical processes
  * @param folder the bundle that the processes ran
  */
 export function sharesIn(profiles: string, folder: string): Shares {
@@ -65,10 +61,7 @@ export function sharesIn(profiles: string, folder: string): Shares {
   return Object.fromEntries(PARTS.map((part) => [part, mean(part)])) as Shares;
 }
 
-/**
- * Returns the share of each part in the CPU time of a profile.
- * @param sourceOf returns a frame's source file; undefined for code outside the bundle
- */
+/** @param sourceOf returns a frame's source file; undefined for code outside the bundle */
 export function sharesOf(
   { nodes, samples, timeDeltas }: CpuProfile,
   sourceOf: (frame: Frame) => string | undefined,
@@ -98,10 +91,7 @@ export function sharesOf(
 /** Node.js function that triggers V8's ES-module compilation. The profiler attributes the compile time to it. */
 const COMPILE = 'compileSourceTextModule';
 
-/**
- * Returns the part to which the CPU time of a frame belongs. A frame without a URL is V8's own code: garbage collection
- * or a built-in function.
- */
+/** A frame without a URL is V8's own code: garbage collection or a built-in function. */
 function partOf(frame: Frame, sourceOf: (frame: Frame) => string | undefined): Part {
   if (frame.url === '') return 'V8';
   if (frame.functionName === COMPILE) return 'compilation';
@@ -118,10 +108,7 @@ function ownerOf(source: string): Owner {
   return source.includes('node_modules/') ? 'other packages' : 'Payonce';
 }
 
-/**
- * Returns a function that finds a frame's source file with the source maps of a bundle. The function returns undefined
- * for code outside the bundle.
- */
+/** The function returns undefined for code outside the bundle. */
 function sourcesIn(folder: string): (frame: Frame) => string | undefined {
   const maps = new Map<string, SourceMap>();
   for (const file of readdirSync(folder).filter((name) => name.endsWith('.mjs'))) {
@@ -138,8 +125,7 @@ function sourcesIn(folder: string): (frame: Frame) => string | undefined {
 }
 
 /**
- * Returns the size of bundled code by the owner of its source, in bytes. Code that the bundler adds counts as
- * Payonce's.
+ * Code that the bundler adds counts as Payonce's.
  *
  * @param files names of files of the bundle
  */
@@ -157,7 +143,6 @@ export function bytesByOwner(folder: string, files: readonly string[]): Readonly
   return bytes;
 }
 
-/** Renders shares as a Markdown table. */
 export function sharesTable(columns: Readonly<Record<string, Shares>>): string {
   const names = Object.keys(columns);
   const rows = PARTS.map((part) => {

@@ -8,22 +8,17 @@ import type { SkeletonTime, SpeedRatio } from './speed.ts';
 
 export interface Measurements extends Measured {
   readonly engine: readonly PathCost[];
-  /** Capacity table in Markdown. */
   readonly capacity: string;
-  /** Table of the calls and minutes that the scheduled comparisons with Stripe's books take, in Markdown. */
   readonly reconciling: string;
-  /** Table of the events per second that the functions can process with the deployed settings, in Markdown. */
   readonly events: string;
-  /** Table of the capacity that 1,000 payments per second need, in Markdown. */
   readonly needs: string;
-  /** Table of the payments per second that the default quotas admit, in Markdown. */
   readonly quotas: string;
   readonly byHand: PathCost;
   readonly skeleton: SkeletonTime;
   readonly overhead: readonly SpeedRatio[];
 }
 
-/** Renders the page docs/proof/benchmarks.md. @param results the content of `bench/results.json` */
+/** @param results the content of `bench/results.json` */
 export function report(measurements: Measurements, results: readonly Result[]): string {
   const {
     engine,

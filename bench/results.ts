@@ -6,7 +6,7 @@ import type { SpeedRatio } from './speed.ts';
 import type { StartRatios, WarmRatios } from './start.ts';
 import type { Weight } from './weight.ts';
 
-/** A measurement that has a goal, as `bench/results.json` lists it. */
+/** `bench/results.json` lists the results. */
 export interface Result {
   readonly metric: string;
   readonly value: number;
@@ -16,9 +16,8 @@ export interface Result {
   readonly unit: string;
 }
 
-/** A result, with the cause in case the goal is missed. */
 interface Goal extends Result {
-  /** Cause of a missed goal, determined with a profile. The page shows the cause only if the goal is missed. */
+  /** Cause of a missed goal, determined with a profile. */
   readonly cause: string;
 }
 
@@ -32,7 +31,7 @@ export interface Measured {
   readonly throughput: readonly SpeedRatio[];
   readonly authority: AuthorityCosts;
   readonly refund: RefundCost;
-  /** Maximum number of DynamoDB calls for a page of any list, with any filters. */
+  /** Maximum for a page of any list, with any filters. */
   readonly listCalls: number;
   readonly weight: Weight;
   readonly start: StartRatios;
@@ -50,7 +49,6 @@ export function resultsOf(measured: Measured): readonly Result[] {
   return goalsOf(measured).map(({ metric, value, goal, peer, unit }) => ({ metric, value, goal, peer, unit }));
 }
 
-/** Renders the results as a Markdown table. */
 export function resultsTable(results: readonly Result[]): string {
   const rows = results.map((each) => {
     const { metric, value, goal, peer, unit } = each;
@@ -60,7 +58,6 @@ export function resultsTable(results: readonly Result[]): string {
   return ['| metric | value | goal | peer | unit | |', '|---|---|---|---|---|---|', ...rows].join('\n');
 }
 
-/** Renders the cause of each missed goal. */
 export function missesOf(measured: Measured): string {
   const missed = goalsOf(measured).filter((each) => !isMet(each));
   return missed.length === 0

@@ -12,15 +12,12 @@ import { FULL, SHORT } from './speed.ts';
 
 const PROOF = resolve(import.meta.dirname, '..', 'docs', 'proof');
 const RESULTS = join(import.meta.dirname, 'results.json');
-/**
- * Preferred port. It differs from the default port and from the port of the tests. If it is taken, another free port is
- * used.
- */
+/** It differs from the default port and from the port of the tests. If it is taken, another free port is used. */
 const BENCH_PORT = 14_666;
 
 const progress = (text: string): void => console.log(`… ${text}`);
 
-/** Runs measurements on a separate local AWS, which is stopped afterwards. */
+/** The local AWS is stopped afterwards. */
 async function onLocalAws<Measured>(run: (aws: LocalAws) => Promise<Measured>): Promise<Measured> {
   // The directory is kept after a failure, because it contains logs.
   const directory = join(PAYONCE_DIRECTORY, 'bench');

@@ -21,52 +21,45 @@ import {
 import { groupCpuMs, ownCpuMs } from './cpu.ts';
 import { median } from './median.ts';
 
-/**
- * Comparison of the engine with another program, measured in alternating rounds. Each ratio is the median of the
- * rounds.
- */
+/** Each ratio is the median of the rounds. */
 export interface SpeedRatio {
   readonly subject: string;
-  /** Time of the engine divided by the time of the subject. Above 1, the engine is slower. */
+  /** Above 1, the engine is slower. */
   readonly timeRatio: number;
-  /** CPU time of this process for the engine, divided by that for the subject. */
   readonly cpuRatio: number;
-  /** CPU time of the emulator for the engine, divided by that for the subject. NaN where the machine does not report it. */
+  /** NaN where the machine does not report it. */
   readonly emulatorRatio: number;
 }
 
-/** Median times of a payment. */
 export interface SkeletonTime {
-  /** Time that `executeOnce` adds to a payment when DynamoDB responds immediately, in milliseconds. */
+  /** DynamoDB responds immediately. */
   readonly addedMs: number;
-  /** Time of a payment with direct calls to the local DynamoDB, in milliseconds. */
+  /** The payment calls the local DynamoDB directly. */
   readonly paymentMs: number;
 }
 
-/** Sizes of the measurements. */
 export interface Size {
   readonly rounds: number;
   readonly paymentsPerRound: number;
   /**
-   * Number of pairs of sequential payments: one payment through `executeOnce` and one with direct calls. The first half
-   * of the pairs is only a warm-up.
+   * A pair is one payment through `executeOnce` and one with direct calls. The first half of the pairs is only a
+   * warm-up.
    */
   readonly pairs: number;
-  /** Number of measured duplicates. Each duplicate waits for a PostgreSQL commit. */
+  /** Each duplicate waits for a PostgreSQL commit. */
   readonly duplicates: number;
-  /** Number of starts of each program, each in a new process. */
+  /** Each start is a new process. */
   readonly starts: number;
-  /** Number of processes of each program in which payments are measured after a warm-up. */
+  /** Payments are measured after a warm-up. */
   readonly warmRounds: number;
-  /** Number of payments in each of these processes, including the warm-up, which is the first half. */
+  /** Payments of each process. The first half is the warm-up. */
   readonly warmPayments: number;
-  /** Number of refunds of one payment. The cost of the last one is measured. */
+  /** All refunds are of one payment. The cost of the last one is measured. */
   readonly refunds: number;
-  /** Number of rows of each list. The DynamoDB calls for a page of the list are counted. */
+  /** The DynamoDB calls for a page of the list are counted. */
   readonly listRows: number;
-  /** Number of processes of each function in which events are measured after a warm-up. */
   readonly eventRounds: number;
-  /** Number of events in each of these processes, including the warm-up, which is the first half. */
+  /** Events of each process. The first half is the warm-up. */
   readonly events: number;
 }
 
@@ -83,7 +76,7 @@ export const FULL: Size = {
   eventRounds: 5,
   events: 1_200,
 };
-/** The size of a short test run. Its ratios are not meaningful. */
+/** The measured ratios are not meaningful. */
 export const SHORT: Size = {
   rounds: 1,
   paymentsPerRound: 8,
@@ -107,15 +100,11 @@ let batches = 0;
 
 interface SpeedOptions {
   readonly size: Size;
-  /** Process group of the emulator. */
   readonly emulator: number;
   readonly progress: (text: string) => void;
 }
 
-/**
- * Measures times of payments and their ratios. Alternates between the programs, so that other load on the machine
- * affects all of them.
- */
+/** The programs alternate, so that other load on the machine affects all of them. */
 export async function measureSpeed(
   config: DynamoDBClientConfig,
   tables: StoreTables,
@@ -169,8 +158,7 @@ export async function measureSpeed(
 }
 
 /**
- * Returns the median time that `executeOnce` adds to a payment, compared with direct calls, in milliseconds. Both are
- * measured alternately. DynamoDB responds immediately, because the duration of a real call varies by more than this
+ * Measured alternately. DynamoDB responds immediately, because the duration of a real call varies by more than the
  * difference.
  */
 async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<number> {
@@ -194,7 +182,7 @@ async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<numb
   return median(addedMs.slice(Math.floor(pairs / 2)));
 }
 
-/** Returns the median time of sequential payments, in milliseconds, after an equal number of warm-up payments. */
+/** An equal number of warm-up payments comes first. */
 async function timeOf(pay: Pay, { paymentsPerRound }: Size): Promise<number> {
   const tookMs: number[] = [];
   for (let payment = 0; payment < 2 * paymentsPerRound; payment += 1) tookMs.push(await timed(pay, ONE_AT_A_TIME, 1));
@@ -209,7 +197,6 @@ export interface RatioOptions {
 
 type Spent = Record<'wallMs' | 'cpuMs' | 'emulatorMs', number>;
 
-/** Compares the engine with each subject. */
 export async function ratios(
   engine: Pay,
   subjects: readonly (readonly [string, Pay])[],

@@ -7,8 +7,7 @@ import { text } from 'node:stream/consumers';
 export type Answer = (operation: string, body: Readonly<Record<string, unknown>>) => object;
 
 /**
- * Runs a measurement with an HTTP server of this process in the place of AWS, a processor or a receiver. The server
- * responds immediately, and its CPU time is not measured.
+ * The server responds immediately, and its CPU time is not measured.
  *
  * @param answer returns the body of each response
  * @param work receives the base URL of the server

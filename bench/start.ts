@@ -12,36 +12,29 @@ import { gatewayEvent } from '../test/world/gateway-event.ts';
 import { median } from './median.ts';
 import { type Answer, withStandIn } from './stand-in.ts';
 
-/** Ratios of CPU times that were measured in the same round. Each field is the median over all rounds. */
+/** Each field is the median over all rounds. */
 export interface StartRatios {
-  /** CPU time of the payments function's import, relative to the import of a bare DynamoDB client. */
   readonly importToBareClient: number;
-  /** CPU time of the payments function's import, relative to the import of a Powertools handler. */
   readonly importToPowertools: number;
-  /** CPU time of a Powertools handler's import, relative to the import of a bare DynamoDB client. */
   readonly powertoolsToBareClient: number;
-  /** CPU time of the payments function's import and first payment, relative to those of a Powertools handler. */
   readonly firstToPowertools: number;
-  /** The import's share of the CPU time of the payments function's import and first payment, from 0 to 1. */
+  /** Relative to the CPU time up to the first payment, from 0 to 1. */
   readonly importShare: number;
 }
 
 export interface WarmRatios {
-  /** CPU time of a payment in a warm payments function, relative to a payment in a naive handler. */
   readonly toNaive: number;
-  /** CPU time of a payment in a warm payments function, relative to a payment in a Powertools handler. */
   readonly toPowertools: number;
-  /** CPU time of a payment in a warm Powertools handler, relative to a payment in a naive handler. */
   readonly powertoolsToNaive: number;
-  /** CPU time of a payment in a warm payments function, in milliseconds. */
+  /** CPU time in milliseconds. */
   readonly payment: number;
 }
 
-/** CPU times of one process, in milliseconds. */
+/** CPU times in milliseconds. */
 interface Times {
   readonly import: number;
   readonly first: number;
-  /** Mean CPU time of a payment after the warm-up. */
+  /** Mean of a payment after the warm-up. */
   readonly warm: number;
 }
 
@@ -52,10 +45,7 @@ type Subject = (typeof SUBJECTS)[number];
 const TOKEN = `sk_test_${'a'.repeat(22)}`;
 const TENANT = `ten_${'a'.repeat(26)}`;
 
-/**
- * Measures the import and the first payment, each time in a new process.
- * @param starts the number of processes that are started for each program
- */
+/** Each time in a new process. @param starts the number of processes that are started for each program */
 export async function measureStart(starts: number): Promise<StartRatios> {
   const runs = await inTurns(['bare-client', 'powertools', 'payments'], { rounds: starts, payments: 1 });
   const upToFirst = (times: Times): number => times.import + times.first;
@@ -68,10 +58,7 @@ export async function measureStart(starts: number): Promise<StartRatios> {
   };
 }
 
-/**
- * Measures payments of warm processes.
- * @param payments the number of payments of each process; the first half is a warm-up and is not measured
- */
+/** @param payments the number of payments of each process; the first half is a warm-up and is not measured */
 export async function measureWarm({ rounds, payments }: Turns): Promise<WarmRatios> {
   const runs = await inTurns(['naive', 'powertools', 'payments'], { rounds, payments });
   return {
@@ -84,16 +71,13 @@ export async function measureWarm({ rounds, payments }: Turns): Promise<WarmRati
 
 export interface Turns {
   readonly rounds: number;
-  /** The number of payments of each process. */
+  /** Payments of each process. */
   readonly payments: number;
-  /** The directory for a CPU profile of each process. @default no profiles */
+  /** @default no profiles */
   readonly profiles?: string;
 }
 
-/**
- * Runs each program once in each round, in alternating order. A stand-in server responds as DynamoDB, Secrets Manager
- * and the processor.
- */
+/** A stand-in server responds as DynamoDB, Secrets Manager and the processor. */
 export async function inTurns<Name extends Subject>(
   subjects: readonly Name[],
   { rounds, payments, profiles }: Turns,
@@ -118,7 +102,6 @@ export async function inTurns<Name extends Subject>(
   }
 }
 
-/** Bundles the payments function as for a deployment, and the other programs with the same options. */
 export function bundleSubjects(directory: string): void {
   bundle(directory, ['payments']);
   for (const name of SUBJECTS.filter((each) => each !== 'payments')) {
@@ -162,12 +145,11 @@ const PROGRAM = `
   process.exit();
 `;
 
-/** Returns the Node options for a CPU profile of a process. @param directory the directory of the profile, if any */
+/** @param directory the directory of the profile, if any */
 export function profiling(directory: string | undefined): readonly string[] {
   return directory === undefined ? [] : ['--cpu-prof', `--cpu-prof-dir=${directory}`];
 }
 
-/** Starts a process that imports a program and makes payments. Returns the CPU times. */
 async function runOnce(file: string, url: string, payments: number, profiles?: string): Promise<Times> {
   const event = {
     ...gatewayEvent('POST', '/v1/payments', { Authorization: `Bearer ${TOKEN}`, 'Content-Type': 'application/json' }),
@@ -183,7 +165,6 @@ async function runOnce(file: string, url: string, payments: number, profiles?: s
   return JSON.parse(stdout.slice(stdout.lastIndexOf('\n'))) as Times;
 }
 
-/** Returns the response of DynamoDB, Secrets Manager or the processor for a payment that succeeds. */
 const answerTo: Answer = (operation, body) => ANSWERS[operation]?.(body) ?? {};
 
 const ANSWERS: Readonly<Record<string, (body: Readonly<Record<string, unknown>>) => object>> = {

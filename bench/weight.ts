@@ -10,18 +10,13 @@ const PAYMENTS = 'payments';
 const OTHERS = ['api-documents', 'sandbox-processor'];
 
 export interface Weight {
-  /** Kilobytes (1,000 bytes) of code that a function reads at its start, keyed by the function's folder. */
+  /** Kilobytes are 1,000 bytes. Only code that a function reads at its start counts, keyed by the function's folder. */
   readonly kilobytes: ReadonlyMap<string, number>;
-  /** Number of files that the payments function reads at its start. */
   readonly files: number;
-  /** Bytes of code in these files, keyed by the owner of the code. */
   readonly owners: Readonly<Record<Owner, number>>;
 }
 
-/**
- * Bundles the functions as a deployment does, and measures how much code some of them read at their start. The payments
- * function uses the sandbox processor.
- */
+/** The payments function uses the sandbox processor. */
 export function measureWeight(): Weight {
   const directory = mkdtempSync(join(tmpdir(), 'payonce-weight-'));
   try {

@@ -27,15 +27,12 @@ interface CompareOptions {
 
 export interface Comparison {
   readonly trials: readonly Trial[];
-  /**
-   * Number of DynamoDB request units of a first execution, by the name of the program. Programs on PostgreSQL have no
-   * entry.
-   */
+  /** Keyed by the program's name. Programs on PostgreSQL have no entry. */
   readonly units: ReadonlyMap<string, number | undefined>;
 }
 
 /**
- * Runs the same kill test on each contender. First installs the libraries of the contenders on PostgreSQL.
+ * First installs the libraries of the contenders on PostgreSQL.
  * @throws Error if a library cannot be installed, or a contender cannot be started
  */
 export async function compare(

@@ -8,7 +8,7 @@ const TITLES: Readonly<Record<History['trouble'], string>> = {
   duplicate: 'Sent twice at each call',
 };
 
-/** Renders the page of the comparison. The counts on it do not depend on the speed of the machine. */
+/** The counts do not depend on the speed of the machine. */
 export function comparisonPage({ trials, units }: Comparison): string {
   return `# Why not just …?
 

@@ -16,25 +16,21 @@ import { paymentsEnvironment } from '../../test/support/payments-environment.ts'
 import type { Postgres } from '../postgres.ts';
 import type { Services } from './services.ts';
 
-/** Numbers of events and postings of a payment. */
 interface Traces {
   /** Number of events that were published, or committed for a relay to publish. */
   readonly events: number;
-  /** Number of postings. */
   readonly effects: number;
 }
 
-/** A program that takes a payment. */
 export interface Contender {
   readonly name: string;
   /** The module that exports `handler`. */
   readonly module: string;
   readonly environment: Readonly<Record<string, string>>;
-  /** The database that the program writes to. */
   readonly database: 'dynamodb' | 'postgres';
-  /** Counts a payment's events and postings. @param published number of the payment's events that the bus received */
+  /** @param published number of the payment's events that the bus received */
   tracesOf(key: string, published: number): Promise<Traces>;
-  /** Returns the number of writes so far: transactions in PostgreSQL, or write calls to DynamoDB. */
+  /** Counts transactions in PostgreSQL, or write calls to DynamoDB. */
   writes(): Promise<number>;
 }
 
@@ -52,10 +48,6 @@ export const PAYONCE = 'Payonce';
 
 const TENANT = 'ten_compared';
 
-/**
- * Returns the programs on DynamoDB: a naive handler, a Powertools handler without and with an idempotency key for the
- * processor, and Payonce's payments function.
- */
 export async function contendersOnDynamoDb({ aws, services, bundles }: Grounds): Promise<readonly Contender[]> {
   const { tables } = aws;
   const client = documentClient(new DynamoDBClient(accessTo(aws)));
@@ -114,7 +106,7 @@ async function rowsOf(client: DynamoDBDocumentClient, table: string, pk: string)
   return Count;
 }
 
-/** Returns the programs on PostgreSQL. @param peers the directory that `installPeers` returned */
+/** @param peers the directory that `installPeers` returned */
 export function contendersOnPostgres(postgres: Postgres, peers: string): readonly Contender[] {
   const count = async (text: string, key: string): Promise<number> => {
     const { rows } = await postgres.query(text, [key]);
@@ -154,7 +146,6 @@ export function contendersOnPostgres(postgres: Postgres, peers: string): readonl
 const OF_KEY = (column: string): string =>
   `JOIN payments p ON p.id = ${column} JOIN keys k ON k.id = p.key_id WHERE k.key = $1`;
 
-/** Returns the environment variables of a contender's process. */
 export function environmentOf(
   { module, environment }: Contender,
   { tables, accessKeyId, postgresUrl, port }: Addresses,
@@ -177,7 +168,7 @@ export function environmentOf(
 interface Addresses {
   readonly tables: LocalAws['tables'];
   readonly accessKeyId: string;
-  /** Connection URL of PostgreSQL. @default the process uses no PostgreSQL */
+  /** @default the process uses no PostgreSQL */
   readonly postgresUrl?: string | undefined;
   /** Port of the local HTTP server through which the process calls the HTTP services. */
   readonly port: number;

@@ -17,7 +17,7 @@ export interface Gate {
   close(): void;
 }
 
-/** Starts the HTTP server through which one process reaches all services, so that each of its calls can be stopped. */
+/** One process reaches all services through this server, so that each of its calls can be stopped. */
 export async function openHttpGate(calls: Calls, answer: (request: HttpRequest) => Promise<Response>): Promise<Gate> {
   const server = createServer((incoming, outgoing) => {
     const call = calls.next();

@@ -9,7 +9,6 @@ import { type Answer, CallProxies, Subject, type Surroundings } from './subject.
  */
 export interface History {
   readonly trouble: 'kill' | 'duplicate';
-  /** The call at which the first process was stopped. */
   readonly call: number;
   readonly side: Side;
   readonly charges: number;
@@ -19,10 +18,9 @@ export interface History {
   readonly answers: number;
 }
 
-/** A contender's measurements and histories. */
 export interface Trial {
   readonly name: string;
-  /** Mean CPU time of a payment in a warm process, in milliseconds. */
+  /** Mean of a payment in a warm process. */
   readonly cpuMs: number;
   /** Mean number of transactions or write calls of a payment in a warm process. */
   readonly writes: number;
@@ -32,27 +30,23 @@ export interface Trial {
 export interface TrialSize {
   /** Number of measured payments. As many unmeasured payments precede them. */
   readonly payments: number;
-  /** Numbers of the calls at which the program is stopped, counted from 1. @default all */
+  /** Counted from 1. @default all */
   readonly calls?: readonly number[];
 }
 
 export const FULL_TRIAL: TrialSize = { payments: 400 };
-/** The size of a short test run: the first calls only. Its CPU times are not meaningful. */
+/** The measured CPU times are not meaningful. */
 export const SHORT_TRIAL: TrialSize = { payments: 5, calls: [1, 2] };
 
-/** Clock advance before a retry: longer than all leases, so that the lease of a killed process has expired. */
+/** Longer than all leases, so that the lease of a killed process has expired. */
 const AFTER_LEASE_MS = 2 * 60_000;
-/**
- * Maximum wait for the response to a duplicate. Then the held process continues, because the duplicate may be waiting
- * for it.
- */
+/** The held process then continues, because the duplicate may be waiting for it. */
 const HOLD_MS = 1_500;
 const MAX_ATTEMPTS = 6;
-/** Maximum number of calls, more than any contender makes for a payment. */
+/** More than any contender makes for a payment. */
 const MAX_CALLS = 200;
 const ALL_CALLS = Array.from({ length: MAX_CALLS }, (_, index) => index + 1);
 
-/** Measures a contender, then kills its process and duplicates its requests at each of its calls. */
 export async function runTrial(contender: Contender, around: Surroundings, size: TrialSize): Promise<Trial> {
   const trial = new Running(contender, around);
   try {
@@ -88,10 +82,6 @@ class Running {
     return { cpuMs, writes: ((await this.#contender.writes()) - before) / payments };
   }
 
-  /**
-   * Runs a history for each point at which the process can be stopped. Ends at the first point that the payment does
-   * not reach.
-   */
   async all(trouble: History['trouble'], { calls }: TrialSize): Promise<readonly History[]> {
     const histories: History[] = [];
     for (const call of calls ?? ALL_CALLS) {
@@ -129,8 +119,8 @@ class Running {
   }
 
   /**
-   * Kills the process before or after its call number `call` (see `side`). The client then sends the request twice to a
-   * new process, each time until the response is final. Returns undefined if the payment makes fewer calls.
+   * After the kill, the client sends the request twice to a new process, each time until the response is final.
+   * Returns undefined if the payment makes fewer calls.
    */
   async #killed(key: string, call: number, side: Side): Promise<readonly Answer[] | undefined> {
     const subject = await this.#process();
@@ -153,10 +143,7 @@ class Running {
     return [...first, await this.#payUntilFinal(key), await this.#payUntilFinal(key)];
   }
 
-  /**
-   * Holds the process at a call while another process gets the same request. Returns undefined if the payment makes
-   * fewer calls.
-   */
+  /** Returns undefined if the payment makes fewer calls. */
   async #duplicated(key: string, call: number, side: Side): Promise<readonly Answer[] | undefined> {
     const subject = await this.#process();
     const rival = await this.#process('second');
@@ -178,10 +165,7 @@ class Running {
     return [...finals, await this.#payUntilFinal(key)];
   }
 
-  /**
-   * Sends the request until the response is final, at most six times, and returns the last response. Before each
-   * attempt, advances the clocks past all leases.
-   */
+  /** Advances the clocks past all leases before each attempt. */
   async #payUntilFinal(key: string): Promise<Answer> {
     let answer: Answer = { status: 0, body: '' };
     for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -194,7 +178,6 @@ class Running {
     return answer;
   }
 
-  /** Returns the running process, or starts one. */
   async #process(instance: Instance = 'first'): Promise<Subject> {
     const proxies = this.#proxies.get(instance) ?? (await CallProxies.open(this.#around));
     this.#proxies.set(instance, proxies);
@@ -210,10 +193,7 @@ class Running {
   }
 }
 
-/**
- * Returns whether a client stops retrying at this status. A client sends the request again after a conflict, a failure
- * or a missing response.
- */
+/** A client sends the request again after a conflict, a failure or a missing response. */
 function isFinal(status: number): boolean {
   return status >= 200 && status < 500 && status !== 409;
 }

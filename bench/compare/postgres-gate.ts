@@ -3,16 +3,15 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import type { Calls } from './calls.ts';
 import type { Gate } from './http-gate.ts';
 
-/** Message types of the protocol (PostgreSQL documentation, "Message Formats"). */
+/** See the PostgreSQL documentation, "Message Formats". */
 const READY_FOR_QUERY = 'Z'.charCodeAt(0);
 const TERMINATE = 'X'.charCodeAt(0);
 /** Size of a message's type and length, in bytes. The length counts itself, but not the type. */
 const HEADER_BYTES = 5;
 
 /**
- * Starts a proxy of a PostgreSQL server for one process, so that each of its statements can be stopped. A call begins
- * with the client's first message and ends when the server is ready for the next statement. Opening a connection does
- * not count as a call, because it changes nothing.
+ * A call begins with the client's first message and ends when the server is ready for the next statement. Opening a
+ * connection does not count as a call, because it changes nothing.
  */
 export async function openPostgresGate(calls: Calls, serverPort: number): Promise<Gate> {
   const sockets = new Set<Socket>();
@@ -41,10 +40,7 @@ export async function openPostgresGate(calls: Calls, serverPort: number): Promis
   };
 }
 
-/**
- * Relays one connection. Assumes that the client sends a statement only after the response to its previous one, as `pg`
- * does.
- */
+/** Assumes that the client sends a statement only after the response to its previous one, as `pg` does. */
 function relay(client: Socket, upstream: Socket, calls: Calls): void {
   let isOpen = false;
   let call: number | undefined;
@@ -91,10 +87,6 @@ function relay(client: Socket, upstream: Socket, calls: Calls): void {
   });
 }
 
-/**
- * Returns a function that receives each chunk of the server's stream, and returns whether the chunk ends with
- * ReadyForQuery.
- */
 function readyScanner(): (chunk: Buffer) => boolean {
   let rest = Buffer.alloc(0);
   return (chunk) => {

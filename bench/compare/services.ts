@@ -7,9 +7,8 @@ import type { HttpRequest } from './http-gate.ts';
 const WRITES = /\.(?:Put|Update|Delete|TransactWrite|BatchWrite)Items?$/;
 const SECRET = JSON.stringify({ SecretString: 'the-secret-of-the-processor' });
 
-/** The HTTP services that the compared programs call: DynamoDB, Secrets Manager, a processor and an event bus. */
 export class Services {
-  /** Time by which the clocks of all processes and of the processor are ahead, in milliseconds. */
+  /** The clocks of all processes and of the processor are ahead by this time. */
   aheadMs = 0;
   #charges = 0;
   #events = 0;
@@ -21,17 +20,15 @@ export class Services {
     this.#endpoint = awsEndpoint;
   }
 
-  /** Number of charges in the processor's books. */
   get charges(): number {
     return this.#charges;
   }
 
-  /** Number of events that the bus received. */
   get events(): number {
     return this.#events;
   }
 
-  /** Number of DynamoDB write calls that succeeded. */
+  /** Counts only DynamoDB write calls that succeeded. */
   get writes(): number {
     return this.#writes;
   }

@@ -6,7 +6,7 @@ import { gatewayEvent } from '../../test/world/gateway-event.ts';
 
 export type Request = { readonly aheadMs: number } & (
   | { readonly kind: 'pay'; readonly key: string }
-  /** Pays with the keys sequentially, and measures the CPU time. */
+  /** The payments are sequential. */
   | { readonly kind: 'measure'; readonly keys: readonly string[] }
 );
 

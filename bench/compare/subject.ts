@@ -17,7 +17,7 @@ export interface Surroundings {
   readonly postgres: Postgres | undefined;
 }
 
-/** A response to a payment request. The status is 0 if the process died before it responded. */
+/** The status is 0 if the process died before it responded. */
 export interface Answer {
   readonly status: number;
   readonly body: string;
@@ -59,7 +59,6 @@ export class CallProxies {
   }
 }
 
-/** A running process of a contender. All of its calls go through the proxies of its instance. */
 export class Subject {
   readonly calls: Calls;
   readonly #child: ChildProcess;
@@ -72,7 +71,6 @@ export class Subject {
   }
 
   /**
-   * Starts a process.
    * @param instance distinguishes concurrent processes of a contender
    * @throws Error if the process ends before it is ready
    */
@@ -102,7 +100,7 @@ export class Subject {
     return report?.kind === 'paid' ? report : { status: 0, body: '' };
   }
 
-  /** Returns the mean CPU time of a payment, in milliseconds. @throws Error if a payment fails */
+  /** The mean CPU time of a payment, in milliseconds. @throws Error if a payment fails */
   async measure(keys: readonly string[]): Promise<number> {
     const report = await this.#ask({ kind: 'measure', keys });
     if (report?.kind !== 'measured') throw new Error('a measured payment failed');
@@ -128,7 +126,6 @@ export class Subject {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Returns the next message of the process; undefined if it ended. */
   async #nextReport(): Promise<Report | undefined> {
     if (!this.#isRunning) return undefined;
     const ended = new AbortController();

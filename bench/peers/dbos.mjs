@@ -17,7 +17,7 @@ import pg from 'pg';
 const connectionString = process.env.DATABASE_URL;
 const COMPLETED = 'dbos.transaction_completion';
 
-/** A data source over `pg` that implements the SDK's documented interface for data sources. */
+/** Implements the SDK's documented interface for data sources. */
 class PostgresDataSource {
   name = 'shop';
   client = new AsyncLocalStorage();

@@ -11,7 +11,7 @@ const LOCK_MS = 90_000;
 const pool = new pg.Pool({ connectionString: process.env.DATABASE_URL, max: 4 });
 pool.on('error', () => undefined);
 
-/** Runs one phase in a serializable transaction. A failure unlocks the key, so that a retry can proceed. */
+/** A failure unlocks the key, so that a retry can proceed. */
 async function atomicPhase(key, work) {
   const client = await pool.connect();
   try {
@@ -29,8 +29,7 @@ async function atomicPhase(key, work) {
 }
 
 /**
- * Locks the key for this request, and creates it at the first request. Does not lock a finished key. Returns undefined
- * while another request holds the lock.
+ * Does not lock a finished key. Returns undefined while another request holds the lock.
  * @throws Error if the key was used with another body
  */
 const lockKey = (name, params) =>
@@ -53,10 +52,6 @@ const lockKey = (name, params) =>
     return found;
   });
 
-/**
- * Sends the charge, with an idempotency key that contains the id of the row of `keys`, so that the processor recognizes
- * a repeated call.
- */
 async function charge(key, { amount, currency, source }) {
   const response = await fetch(`${process.env.TEST_SANDBOX_URL}/charges`, {
     method: 'POST',
