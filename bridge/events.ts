@@ -21,13 +21,9 @@ const busEvent = z.object({
   }),
 });
 
-/** Number of concurrent loops that receive and publish. */
 const LANES = 4;
-/** Maximum number of messages per receive, which is the SQS maximum. */
 const BATCH = 10;
-/** SQS long-polling wait, in seconds. */
 const LONG_POLL_SECONDS = 20;
-/** Publish timeout in milliseconds. JetStream usually needs far less. */
 const PUBLISH_TIMEOUT_MS = 5_000;
 const CONNECTED_POLL_MS = 500;
 const LONGEST_WAIT_MS = 30_000;
@@ -80,10 +76,7 @@ export class EventBridge {
     }
   }
 
-  /**
-   * Receives and publishes one batch.
-   * @returns false when anything failed
-   */
+  /** @returns false when anything failed */
   async #batch(stop: AbortSignal): Promise<boolean> {
     try {
       const { Messages = [] } = await this.#sqs.send(
@@ -126,10 +119,7 @@ export class EventBridge {
     this.#direction.succeeded();
   }
 
-  /**
-   * Sends a message that is not a bus event to the dead-letter queue, with the reason. The caller then deletes the
-   * original.
-   */
+  /** Parks a message that is not a bus event, with the reason. The caller then deletes the original. */
   async #park(body: string): Promise<void> {
     const text = (value: string) => ({ DataType: 'String', StringValue: value });
     await this.#sqs.send(

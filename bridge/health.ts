@@ -3,7 +3,6 @@ import { createServer, type IncomingMessage, type Server } from 'node:http';
 import { isIP } from 'node:net';
 import { isFromPage } from '../lambdas/kernel/page-request.ts';
 
-/** Message counts of one direction since the process started, and whether the direction's last call failed. */
 export class Direction {
   readonly #name: string;
   #carried = 0;
@@ -26,7 +25,6 @@ export class Direction {
   }
 
   /**
-   * Records a failed call.
    * @param begunAtMs start of the call in Unix milliseconds. If another call has succeeded since then, the direction
    * does not count as failing
    */
@@ -53,8 +51,8 @@ export interface Health {
 }
 
 /**
- * Serves `GET /health` with message counts. The status is 200 while the bridge can carry messages, otherwise 503.
- * Requests from web pages, and requests whose host is a domain name with dots, get 403.
+ * The status is 200 while the bridge can carry messages, otherwise 503. Requests from web pages, and requests whose
+ * host is a domain name with dots, get 403.
  */
 export async function serveHealth(health: Health, port: number): Promise<Server> {
   const server = createServer((request, answer) => {
@@ -89,7 +87,7 @@ function refusalOf({ method = '', url, headers }: IncomingMessage): number | und
   return method === 'GET' || method === 'HEAD' ? undefined : 405;
 }
 
-/** Logs a JSON line. It never contains the content of a message. */
+/** The line never contains the content of a message. */
 export function log(level: 'info' | 'error', message: string): void {
   process.stdout.write(`${JSON.stringify({ time: new Date().toISOString(), level, message })}\n`);
 }

@@ -24,11 +24,9 @@ import { type BridgeSettings, readBridgeSettings } from './settings.ts';
  * seconds.
  */
 const CALLS = { requestTimeout: 5_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
-/** Timeouts of receive calls, in milliseconds. SQS waits up to 20 seconds for a message. */
+/** SQS waits up to 20 seconds for a message. */
 const LONG_POLLS = { requestTimeout: 25_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 };
-/**
- * Time for the last acknowledgements when the bridge stops, in milliseconds. Unacknowledged messages are redelivered.
- */
+/** Unacknowledged messages are redelivered. */
 const SHUTDOWN_GRACE_MS = 3_000;
 
 async function run(settings: BridgeSettings): Promise<void> {

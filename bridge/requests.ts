@@ -22,17 +22,13 @@ type RequestSettings = NonNullable<BridgeSettings['requests']>;
 const LONGEST_SENT_BYTES = 180_000;
 /** Matches text that SQS accepts (Amazon SQS API reference, "SendMessage"). */
 const ACCEPTED_BY_SQS = /^[\t\n\r\u0020-\uD7FF\uE000-\uFFFD\u{10000}-\u{10FFFF}]+$/u;
-/**
- * Maximum redelivery delay, in milliseconds, of a message that the queue did not accept. The delay starts at one second
- * and doubles.
- */
+/** The retry delay of a message that the queue did not accept starts at one second and doubles. */
 const LONGEST_WAIT_MS = 30_000;
 /**
  * Maximum number of unacknowledged messages of the consumer, over all processes of the bridge, including messages that
  * wait for redelivery.
  */
 const MAX_ACK_PENDING = 1_000;
-/** Number of progress reports (`working`) for a message within one ack wait. */
 const PROGRESS_SIGNALS = 3;
 
 /**
@@ -76,10 +72,7 @@ export class RequestBridge {
     if (!stop.aborted) throw new Error(`the consumer ${consumer} of the stream ${stream} delivers no more messages`);
   }
 
-  /**
-   * Creates the consumer if it does not exist. Its `max_deliver` is unlimited, so messages that the queue did not
-   * accept are redelivered without limit.
-   */
+  /** Its `max_deliver` is unlimited, so messages that the queue did not accept are redelivered without limit. */
   async #makeConsumer(): Promise<void> {
     const { stream, consumer, subjects, ackWaitSeconds } = this.#settings;
     const manager = await jetstreamManager(this.#nats);
@@ -126,10 +119,7 @@ export class RequestBridge {
     }
   }
 
-  /**
-   * Sends an ack, a nak or a progress report (the signal) to the server. If the signal is lost, the server redelivers
-   * the message.
-   */
+  /** If the signal is lost, the server redelivers the message. */
   #signal(send: () => void): void {
     try {
       send();
@@ -158,7 +148,6 @@ export class RequestBridge {
   }
 }
 
-/** Returns the payload as text, or undefined when it is not UTF-8 or SQS would reject it. */
 function textOf(data: Uint8Array): string | undefined {
   try {
     const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(data);

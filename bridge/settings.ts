@@ -3,7 +3,6 @@ import * as z from 'zod';
 import { defined } from '../lambdas/kernel/defined.ts';
 import { queueUrl, readVariables, type Variables } from '../lambdas/kernel/platform/variables.ts';
 
-/** Credentials with which the bridge logs in to the NATS server. */
 type NatsLogin =
   | { readonly kind: 'none' }
   | { readonly kind: 'token'; readonly token: string }
@@ -19,7 +18,6 @@ export interface BridgeSettings {
     /** If set, only encrypted connections are made. */
     readonly tls?: { readonly caFile?: string; readonly certFile?: string; readonly keyFile?: string };
   };
-  /** Settings of the direction from a NATS stream to the queue of payment requests. */
   readonly requests?: {
     readonly queueUrl: string;
     readonly stream: string;
@@ -28,10 +26,10 @@ export interface BridgeSettings {
     readonly subjects: readonly string[];
     /** Time in seconds after which the server redelivers a message that is not acknowledged. */
     readonly ackWaitSeconds: number;
-    /** Maximum number of messages that are sent to the queue concurrently, and held in memory. */
+    /** Maximum number of messages that are held in memory. */
     readonly inFlight: number;
   };
-  /** Settings for forwarding events from the bus's queue to NATS subjects, `<prefix>.<tenant>.<name of the event>`. */
+  /** The subjects are `<prefix>.<tenant>.<name of the event>`. */
   readonly events?: { readonly queueUrl: string; readonly parkingQueueUrl: string; readonly prefix: string };
   readonly healthPort: number;
 }
@@ -85,10 +83,7 @@ const eventsEnvironment = z.object({
     .default('payonce.events'),
 });
 
-/**
- * Reads the settings of the bridge.
- * @throws Error that names the missing, invalid or contradictory variables, or a file that cannot be read
- */
+/** @throws Error that names the missing, invalid or contradictory variables, or a file that cannot be read */
 export function readBridgeSettings(variables: Variables): BridgeSettings {
   const given = readVariables(environment, variables);
   if (given.REQUESTS_QUEUE_URL === undefined && given.EVENTS_QUEUE_URL === undefined)
@@ -138,7 +133,7 @@ function loginOf(given: z.output<typeof environment>): NatsLogin {
   return logins[0] ?? { kind: 'none' };
 }
 
-/** Removes the line break that editors add at the end of a file, because it is not part of the seed. */
+/** Editors add a line break at the end of a file. It is not part of the seed. */
 function trimmed(file: Buffer): Uint8Array {
   return new TextEncoder().encode(file.toString('utf8').trim());
 }

@@ -11,10 +11,8 @@ import { eventsPerSecond, requestsPerSecond } from '../lib/region-quotas.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** Quotas and prerequisites of an account and region, and the status of the deployment's stacks and alarms. */
 export interface Account {
   readonly region: string;
-  /** Lambda's quota of concurrent executions. */
   readonly concurrency: number;
   /** Concurrent executions that no function has reserved. */
   readonly unreserved: number;
@@ -26,7 +24,6 @@ export interface Account {
   /** ARN of the role with which API Gateway writes logs. Absent when the account has none. */
   readonly logRole?: string;
   readonly isBootstrapped: boolean;
-  /** Existing stacks of the deployment, with their status. */
   readonly stacks: readonly { readonly name: string; readonly status: string }[];
   /** Alarm recipients that have not confirmed their subscription. */
   readonly unconfirmed: readonly string[];
@@ -56,9 +53,7 @@ export type AccountCheck =
   | 'unconfirmed_address'
   | 'no_subscription';
 
-/**
- * Reports whether the stack has the resources that it declares. True also after a failed update that was rolled back.
- */
+/** Also true after a failed update that was rolled back. */
 export function hasResources(status: string): boolean {
   return !/^(?:REVIEW_IN_PROGRESS|CREATE_|ROLLBACK_|DELETE_)/.test(status) || status === 'CREATE_COMPLETE';
 }
@@ -69,7 +64,6 @@ interface AccountFinding {
   readonly detail: string;
 }
 
-/** Finds settings that AWS would refuse, or that exceed the quotas of the account. */
 export function examineQuotas(
   { region, unreserved, requestRate = requestsPerSecond(region), stacks }: Account,
   settings: Readonly<Record<string, string>>,
@@ -142,10 +136,7 @@ export function examineAccount(account: Account): readonly AccountFinding[] {
   return found;
 }
 
-/**
- * Reads the state of the account and of the deployment's stacks.
- * @throws CliFailure when API Gateway or SNS refuses a request. Errors of the AWS SDK are thrown unchanged
- */
+/** @throws CliFailure when API Gateway or SNS refuses a request. Errors of the AWS SDK are thrown unchanged */
 export async function readAccount(target: AwsTarget): Promise<Account> {
   const client = new CloudFormationClient(target);
   const region = await client.config.region();
@@ -196,7 +187,6 @@ async function topicsOf(client: CloudFormationClient, stack: string): Promise<re
   return found;
 }
 
-/** Parses an XML response of SNS and returns the addresses whose confirmation is pending. */
 export function pendingAddresses(xml: string): readonly string[] {
   const members = [...xml.matchAll(/<member>(.*?)<\/member>/gs)].map(([, member = '']) => member);
   return members
@@ -205,20 +195,17 @@ export function pendingAddresses(xml: string): readonly string[] {
 }
 
 /**
- * Reports whether an XML response of SNS lists a subscription. SNS deletes subscriptions that remain unconfirmed, and
- * no longer lists them (Amazon SNS developer guide, "Deleting a subscription").
+ * SNS deletes subscriptions that remain unconfirmed, and no longer lists them (Amazon SNS developer guide, "Deleting a
+ * subscription").
  */
 export function hasSubscription(xml: string): boolean {
   return /<member>/.test(xml);
 }
 
-/** The response formats that are requested and parsed here. SNS responds in XML unless the request accepts JSON. */
+/** SNS responds in XML unless the request accepts JSON. */
 const FORMATS = { apigateway: 'application/json', sns: 'text/xml' } as const;
 
-/**
- * Sends a signed read request to an AWS service for which the project has no client package, and returns the body of
- * the response (AWS General Reference, "Signature Version 4").
- */
+/** For a service for which the project has no client package (AWS General Reference, "Signature Version 4"). */
 export async function ask(
   target: AwsTarget,
   client: CloudFormationClient,

@@ -28,7 +28,6 @@ const MAX_ENTRIES = 100;
 const OWNERS_AT_ONCE = 100;
 export const DEPLOYMENT_CHAINS: readonly ActivityChain[] = ['deployment', 'settings', 'imports'];
 
-/** Adds `payonce activity`. */
 export function addActivity(program: Command, session: Session): void {
   const activity = program
     .command('activity')
@@ -76,7 +75,7 @@ export function addActivity(program: Command, session: Session): void {
   });
 }
 
-/** Lists the newest entries of the chosen chains, from all logs, newest first. @param most maximum number of entries */
+/** Merges all logs, newest first. */
 export async function listNewest(
   opened: OpenedAuthority,
   options: ChainOptions,
@@ -99,8 +98,8 @@ interface VerifiedLog {
 }
 
 /**
- * Verifies the chains in each log. If PostgreSQL is the authority, DynamoDB and PostgreSQL each have a log, so one
- * chain name can have a hash chain in each log.
+ * If PostgreSQL is the authority, DynamoDB and PostgreSQL each have a log, so one chain name can have a hash chain in
+ * each log.
  */
 export async function verifyChains(opened: OpenedAuthority, options: ChainOptions): Promise<readonly VerifiedLog[]> {
   const { client, tables, pacing } = opened;
@@ -122,17 +121,13 @@ interface NamedLog {
   readonly log: ActivityLog;
 }
 
-/**
- * Returns the activity logs. If PostgreSQL is the authority, its log contains the entries about payments and orders.
- */
+/** If PostgreSQL is the authority, its log contains the entries about payments and orders. */
 function logsOf({ client, tables, pacing, postgres }: OpenedAuthority): readonly NamedLog[] {
   const own: NamedLog = { name: 'dynamodb', log: new DynamoDbActivity(client, tables, pacing) };
   return postgres === undefined ? [own] : [{ name: 'postgres', log: postgres.activity }, own];
 }
 
-/**
- * Records an operator's command in the deployment's chain of the activity log. Call it before the command takes effect.
- */
+/** Writes to the deployment's chain. Call it before the command takes effect. */
 export async function recordAction(
   session: Session,
   action: Action,

@@ -2,8 +2,6 @@ import { exampleAmount, isCurrency, parseAmount } from '../lambdas/kernel/curren
 import { CliFailure, ExitCode } from './failure.ts';
 
 /**
- * Parses the amount of an option, such as `6.00`.
- *
  * @param option the option's name, for error messages
  * @returns the amount in minor units
  * @throws CliFailure when the text is not an amount in this currency

@@ -20,7 +20,7 @@ export type ApiCommand = {
   readonly does: string;
   /** Example arguments after the command's name. The help shows them, and the tests run them. */
   readonly example: string;
-  /** Method and path of the operation. The command's arguments fill the path parameters in order. */
+  /** The command's arguments fill the path parameters in order. */
   readonly calls: `${'GET' | 'POST'} /v1/${string}`;
   readonly required?: readonly Flag[];
   readonly options?: readonly Flag[];
@@ -33,12 +33,10 @@ export type ApiCommand = {
 
 type Flag = readonly [flags: string, does: string, read?: (text: string) => unknown, value?: unknown];
 
-/** One invocation of an API command. */
 export interface ApiCall {
   readonly session: Session;
   readonly command: Command;
   readonly args: readonly (string | undefined)[];
-  /** Path of the operation, with its parameters filled in. */
   readonly path: string;
   readonly ask: AskApi;
   /**
@@ -48,10 +46,7 @@ export interface ApiCall {
   readonly send: (more?: object) => Promise<unknown>;
 }
 
-/**
- * Adds a group of commands that call the API.
- * @param commands the commands, keyed by the words that follow the group's name
- */
+/** @param commands the commands, keyed by the words that follow the group's name */
 export function addApiGroup(
   program: Command,
   session: Session,
@@ -66,10 +61,7 @@ export function addApiGroup(
   for (const [words, each] of Object.entries(commands)) addApiCommand(group, session, words, each, isShared);
 }
 
-/**
- * Adds a command that calls the API.
- * @param isShared whether the parent command already has the options `--url` and `--key`
- */
+/** @param isShared whether the parent command already has the options `--url` and `--key` */
 export function addApiCommand(
   parent: Command,
   session: Session,
@@ -127,10 +119,7 @@ function callOf(calls: ApiCommand['calls'], session: Session, command: Command, 
 export const NOT_SENT = ['wait', 'output', 'items', 'url', 'key', 'tenant', 'mode'];
 const OTHER_NAMES: Readonly<Record<string, string>> = { most: 'limit', charge: 'charge_id', transition: 'annotates' };
 
-/**
- * Returns the API parameter or field that an option sets.
- * @param name the option's name in camel case
- */
+/** @param name the option's name in camel case */
 export function fieldOf(name: string): string {
   return OTHER_NAMES[name] ?? name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
@@ -142,13 +131,9 @@ export function fieldOf(name: string): string {
  * @throws CliFailure when the field is absent, or is an object or an array
  */
 export type Row = (field: string) => string;
-/** Formats an object, or the entries of a list, as lines. */
 export type Lines = (rows: readonly Row[]) => readonly string[];
 
-/**
- * Formats a response as lines.
- * @throws CliFailure when the response lacks a field that the lines show
- */
+/** @throws CliFailure when the response lacks a field that the lines show */
 export function linesOf(lines: Lines, document: unknown): readonly string[] {
   const { data = [document] } = (document ?? {}) as { readonly data?: unknown };
   if (!Array.isArray(data)) throw otherAnswer();
@@ -168,8 +153,6 @@ function textAt(row: unknown, field: string): string {
 }
 
 /**
- * Formats rows as a table.
- * @param none the text that is shown when there are no rows
  * @param columns the columns, keyed by heading: each is the path of a field, or a function that returns the cell's text
  */
 export function listing(none: string, columns: Readonly<Record<string, string | ((row: Row) => string)>>): Lines {
@@ -183,10 +166,7 @@ export function listing(none: string, columns: Readonly<Record<string, string | 
         );
 }
 
-/**
- * Formats a field that contains a Unix time in seconds.
- * @param otherwise the text for a field that is null
- */
+/** The field contains a Unix time in seconds. */
 export const time =
   (field: string, otherwise = '') =>
   (row: Row): string =>

@@ -59,7 +59,6 @@ const FOLLOWING = [
   ['--output <file>', 'wait, and save the file'],
 ] as const;
 
-/** Descriptions of the command groups. */
 export const GROUPS = {
   payments: 'lists, shows and changes the payments of a tenant, and decides unknown outcomes',
   orders: 'lists and shows the orders of a tenant',
@@ -71,9 +70,8 @@ export const GROUPS = {
 } as const;
 
 /**
- * The commands that call the API, keyed by group and by the words of the command. Tests compare the commands with the
- * API description. The description is not loaded here, because loading it would take as long as loading the whole
- * command line.
+ * Tests compare the commands with the API description. The description is not loaded here, because loading it would
+ * take as long as loading the whole command line.
  */
 export const API_COMMANDS: Readonly<Record<keyof typeof GROUPS, Readonly<Record<string, ApiCommand>>>> = {
   payments: {

@@ -22,7 +22,6 @@ interface Options {
   readonly tenant?: string;
 }
 
-/** Adds `payonce api`, which sends one request to any operation of the API. */
 export function addApi(program: Command, session: Session): void {
   const command = program
     .command('api')

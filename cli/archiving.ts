@@ -20,8 +20,8 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 
 /**
- * Makes the archiver add those rows of a parked batch that the archive lacks. This function reads the rows from the
- * Ledger; only the archiver writes to the archive. A repeated call finds no missing rows.
+ * Only the archiver writes to the archive: this function reads the rows from the Ledger. A repeated call finds no
+ * missing rows.
  *
  * @throws CliFailure when the message does not describe a batch, when the archiver did not archive a row, or when a
  * chain is broken, so that its rows cannot be archived

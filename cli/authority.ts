@@ -14,19 +14,14 @@ import type { Session } from './session.ts';
 
 type OpenedTables = Awaited<ReturnType<typeof openTables>>;
 
-/**
- * The tables of a deployment, and the stores of its authority, which is the system of record for payments and orders.
- */
 export interface OpenedAuthority extends OpenedTables {
   /** The PostgreSQL stores. Absent when DynamoDB is the authority. */
   readonly postgres?: AuthorityStores;
-  /** The stores on each PostgreSQL database. Absent when DynamoDB is the authority. */
+  /** One entry for each PostgreSQL database. Absent when DynamoDB is the authority. */
   readonly databases?: readonly PostgresStores[];
 }
 
 /**
- * Runs `work` on the authority that the recorded settings select.
- *
  * @param chosen the database @default the database of the settings, with the user of the functions
  * @throws CliFailure if the database cannot be reached
  */
@@ -38,7 +33,6 @@ export async function withAuthority<T>(
   return withAuthorityOf(session, await openTables(await session.aws()), chosen, work);
 }
 
-/** Runs `work` on the authority that the settings recorded in these tables select. */
 export async function withAuthorityOf<T>(
   session: Pick<Session, 'aws'>,
   opened: OpenedTables,
@@ -76,7 +70,7 @@ export async function withAuthorityOf<T>(
   );
 }
 
-/** Returns the stores on several databases. A command fails if one of them does not respond. */
+/** A command fails if one of the databases does not respond. */
 async function storesInShards(
   { client, tables, pacing }: OpenedTables,
   [first, ...others]: readonly Shard[],
@@ -94,7 +88,7 @@ async function storesInShards(
   return shardedStores(new Shards({ databases: [first, ...others], tenants, unavailable }));
 }
 
-/** Returns the newest recorded settings of a deployment; empty if none are recorded. */
+/** Returns an empty object if no settings are recorded. */
 export async function newestSettings({
   client,
   tables,
@@ -106,7 +100,7 @@ export async function newestSettings({
 }
 
 /**
- * Checks that the selected authority is the system of record of the payments, before a command changes them.
+ * Call it before a command changes payments.
  *
  * @param selected @default the authority whose stores are open
  * @throws CliFailure if the other authority is the system of record, or an import has stopped all writes

@@ -3,10 +3,8 @@ import { advanceClock, durationOf, UNITS_MS } from '../local/clock.ts';
 import { StateFile } from '../local/state-file.ts';
 import { isoTime, type Session } from './session.ts';
 
-/** Maximum number of days by which one command advances the clock. */
 const MAX_DAYS = 3_650;
 
-/** Adds `payonce clock`. */
 export function addClock(program: Command, session: Session): void {
   const clock = program.command('clock').description('shows and advances the clock of the local stack');
 

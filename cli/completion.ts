@@ -4,7 +4,6 @@ import type { Session } from './session.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** Adds `payonce completion`, which needs no deployment. */
 export function addCompletion(program: Command, session: Session): void {
   program
     .command('completion')
@@ -17,7 +16,7 @@ export function addCompletion(program: Command, session: Session): void {
     });
 }
 
-/** Returns the possible completions, keyed by the words that were typed before: command names first, then options. */
+/** Keyed by the words that were typed before. Command names come first, then options. */
 function wordsOf(program: Command): ReadonlyMap<string, readonly string[]> {
   const options = (command: Command) => command.options.flatMap(({ long }) => long ?? []);
   const follow = (command: Command) => [...command.commands.map((each) => each.name()), ...options(command)];

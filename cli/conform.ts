@@ -40,7 +40,6 @@ interface Options {
   readonly patience: number;
 }
 
-/** Adds `payonce conform`, which needs no deployment. */
 export function addConform(program: Command, session: Session): void {
   program
     .command('conform <url>')
@@ -139,7 +138,7 @@ function asker(url: string, { signingKey, secret }: Options) {
   };
 }
 
-/** Returns the timeout that Payonce uses for the same request, in milliseconds. */
+/** Payonce uses the same timeout for the same request. */
 function timeoutMs(method: 'GET' | 'POST', path: string): number {
   if (method === 'POST') return SEND_TIMEOUT_MS;
   if (path.startsWith('/charges?key=')) return LOOKUP_TIMEOUT_MS;
@@ -147,7 +146,6 @@ function timeoutMs(method: 'GET' | 'POST', path: string): number {
 }
 
 /**
- * Starts a receiver of callbacks.
  * @returns undefined when no port is given
  * @throws CliFailure when the secret is missing, or the port cannot be opened
  */
@@ -169,10 +167,7 @@ async function receiverOf({ callbackPort, callbackScheme, callbackSecret, patien
   return { callbacks, close };
 }
 
-/**
- * Listens for callbacks on a loopback port.
- * @throws Error when the port is taken
- */
+/** @throws Error when the port is taken */
 export async function listenForCallbacks(receive: Receive, port: number): Promise<Server> {
   const server = createServer((request, response) => {
     // An aborted request gets no response.
@@ -188,10 +183,7 @@ export async function listenForCallbacks(receive: Receive, port: number): Promis
   return server;
 }
 
-/**
- * Receives a callback, and returns the status of the response. Does not check the Host header, because tunnels use
- * their own host name and callbacks are signed.
- */
+/** Does not check the Host header, because tunnels use their own host name and callbacks are signed. */
 async function answerCallback(request: IncomingMessage, receive: Receive): Promise<number> {
   if (isFromPage(request.headers)) return 403;
   const chunks: Buffer[] = [];
@@ -207,11 +199,7 @@ async function answerCallback(request: IncomingMessage, receive: Receive): Promi
 
 type Receive = (headers: NodeJS.Dict<string[]>, body: Buffer) => Promise<number>;
 
-/**
- * Creates a receiver that verifies callbacks as Payonce does, and stores them. Its function `receive` returns the HTTP
- * status for a callback.
- * @param scheme a value of the setting `callbackScheme`
- */
+/** @param scheme a value of the setting `callbackScheme` */
 export async function callbackReceiver(
   scheme: string,
   secret: string,

@@ -23,7 +23,6 @@ export interface Asked {
   readonly unsigned?: true;
 }
 
-/** The processor under test, and its declared properties. */
 export interface Subject {
   readonly ask: (method: 'GET' | 'POST', path: string, asked?: Asked) => Promise<Answered>;
   readonly freshKey: () => string;
@@ -41,14 +40,10 @@ export interface Subject {
 }
 
 export interface Callbacks {
-  /**
-   * Returns the callbacks about a charge that were received so far, in order. Callbacks with an invalid signature are
-   * excluded.
-   */
+  /** Returns the callbacks in order, without those whose signature is invalid. */
   readonly about: (charge: string) => readonly SandboxEvent[];
   /** Responds to the first callback about a payment with status 500. */
   readonly refuseFirst: (payment: string) => void;
-  /** Maximum time to wait for callbacks, in milliseconds. */
   readonly patienceMs: number;
 }
 
@@ -56,7 +51,6 @@ export interface Point {
   readonly name: string;
   readonly must: string;
   /**
-   * Examines whether the processor meets this requirement.
    * @returns the reason why the requirement cannot be examined; undefined when the processor meets it
    * @throws {@link Failure} when the processor deviates
    */
@@ -127,7 +121,6 @@ async function listed(subject: Subject, query: string, isComplete: (ids: readonl
 
 const passed = undefined;
 
-/** Checks that the processor did not refuse a request for a declared ability. */
 function provides(ability: OptionalAbility, { status }: Answered): void {
   hold(
     ![400, 404, 405, 501].includes(status),
@@ -135,17 +128,12 @@ function provides(ability: OptionalAbility, { status }: Answered): void {
   );
 }
 
-/** Checks that the processor refused a request for an ability that it lacks according to its declaration. */
 function lacks(ability: OptionalAbility, answer: Answered, hadEffect: boolean): void {
   hold(!hadEffect && answer.status >= 400, `it has ${ability}: do not name them in --without and processorWithout`);
   refusal(answer, 400);
 }
 
-/**
- * Sends a change twice with the same key and body, then once with the same key and another body. Returns the three
- * responses.
- * @param ability the ability that the change needs
- */
+/** Sends a change twice with the same key and body, then once with the same key and another body. */
 async function changesOnce(
   subject: Subject,
   path: string,
@@ -163,7 +151,7 @@ async function changesOnce(
 
 const NO_HOLDS = 'the processor has no holds';
 
-/** Checks that the processor refuses manual capture. @returns the reason why holds cannot be examined */
+/** @returns the reason why holds cannot be examined */
 async function refusesManualCapture(subject: Subject): Promise<string> {
   const key = subject.freshKey();
   const body = order(subject.sources.ok, key, { capture: 'manual' });
@@ -180,7 +168,6 @@ async function authorized(subject: Subject): Promise<Charge> {
   return parse(chargeAnswer, answer, 201);
 }
 
-/** Checks that the processor refuses a refund. */
 async function refusesRefund(subject: Subject, id: string, amount: number, ability: OptionalAbility): Promise<void> {
   const answer = await subject.ask('POST', `/charges/${id}/refunds`, { key: subject.freshKey(), body: { amount } });
   lacks(ability, answer, (await read(subject, id)).refunds.length > 0);
@@ -453,7 +440,6 @@ async function arrived(
   return about(charge);
 }
 
-/** Examines every point, even after earlier points have failed. */
 export async function conform(subject: Subject, report: (point: string) => void): Promise<readonly Finding[]> {
   const findings: Finding[] = [];
   for (const { name, examine } of POINTS) {

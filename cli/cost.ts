@@ -4,7 +4,6 @@ import { type Session, table } from './session.ts';
 
 const MAX_PAYMENTS = 1_000_000_000;
 
-/** Adds `payonce cost`, which needs no deployment. */
 export function addCost(program: Command, session: Session): void {
   program
     .command('cost')
@@ -32,10 +31,7 @@ export function addCost(program: Command, session: Session): void {
     });
 }
 
-/**
- * Synthesizes the stacks with the given settings.
- * @throws CliFailure for an invalid setting
- */
+/** @throws CliFailure for an invalid setting */
 async function templatesOf(context: Readonly<Record<string, string>>) {
   const { synthesizedStacks } = await import('../lib/synthesized.ts');
   try {
@@ -45,7 +41,6 @@ async function templatesOf(context: Readonly<Record<string, string>>) {
   }
 }
 
-/** Parses a value of `--context` and adds it to the given settings. */
 export function settingOf(text: string, settings: Readonly<Record<string, string>>): Record<string, string> {
   const [, name, value] = /^(payonce:[A-Za-z]+)=(.*)$/s.exec(text) ?? [];
   if (name === undefined || value === undefined)

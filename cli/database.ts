@@ -14,10 +14,9 @@ import { serverOfCluster } from './dsql.ts';
 import { CliFailure, ExitCode, sentence } from './failure.ts';
 import type { Session } from './session.ts';
 
-/** Environment variable with the connection URL, which contains a password. */
+/** The URL contains a password. */
 export const URL_VARIABLE = 'PAYONCE_DATABASE_URL';
 
-/** Options that name a database. */
 export interface ChosenDatabase {
   readonly url?: string;
   readonly secret?: string;
@@ -33,7 +32,6 @@ export interface ChosenDatabase {
   readonly connections?: number;
 }
 
-/** Adds the options that name a database. */
 export function withServer(command: Command): Command {
   return command
     .option('--url <url>', `postgres://user:password@host:port/database; or set ${URL_VARIABLE}`)
@@ -58,8 +56,7 @@ export function databaseOfSettings(settings: Readonly<Record<string, string>>): 
 }
 
 /**
- * Returns the databases of a deployment's settings with their names: the main database, followed by those of the
- * setting `postgresShards`, if any.
+ * The main database first, then those of the setting `postgresShards`.
  *
  * @param settings as recorded
  */
@@ -71,7 +68,7 @@ export function databasesOfSettings(
 }
 
 /**
- * Returns a database and its shards, with their names. Parts of the address that a shard lacks are taken from `first`.
+ * Parts of the address that a shard lacks are taken from `first`.
  *
  * @param shards entries of the setting `postgresShards`
  */
@@ -91,11 +88,7 @@ function chosenOf({ secretId: secret, host, port, database }: PostgresSettings):
   return defined({ secret, host, port, database });
 }
 
-/**
- * Returns `chosen` if it names a database, or if {@link URL_VARIABLE} is set. Otherwise, returns the database of the
- * settings, in which the options in `chosen` replace values.
- * @param settings as recorded
- */
+/** Otherwise, options in `chosen` replace values of the database of the settings. @param settings as recorded */
 export function chosenOr(settings: Readonly<Record<string, string>>, chosen: ChosenDatabase): ChosenDatabase {
   const { url = process.env[URL_VARIABLE], secret, dsql } = chosen;
   return url !== undefined || secret !== undefined || dsql === true
@@ -103,7 +96,7 @@ export function chosenOr(settings: Readonly<Record<string, string>>, chosen: Cho
     : { ...databaseOfSettings(settings), ...chosen };
 }
 
-/** Runs `work` on the chosen database, without a time limit for statements. @throws CliFailure for a database fault */
+/** Statements have no time limit. @throws CliFailure for a database fault */
 export async function withDatabase<T>(
   session: Pick<Session, 'aws'>,
   chosen: ChosenDatabase,
@@ -129,7 +122,7 @@ export async function withDatabase<T>(
   }
 }
 
-/** Runs `work` on all databases of a deployment. @throws CliFailure for a fault of any of them */
+/** @throws CliFailure for a fault of any of them */
 export async function withDatabases<T>(
   session: Pick<Session, 'aws'>,
   [next, ...others]: ReturnType<typeof databasesOfSettings>,
@@ -141,10 +134,7 @@ export async function withDatabases<T>(
   );
 }
 
-/**
- * Returns the address and the credentials of the chosen database.
- * @throws CliFailure unless exactly one database is chosen, or when its address or credentials cannot be read
- */
+/** @throws CliFailure unless exactly one database is chosen, or when its address or credentials cannot be read */
 export async function serverOf(session: Pick<Session, 'aws'>, chosen: ChosenDatabase): Promise<Server> {
   const { secret, dsql = false, url = secret === undefined && !dsql ? process.env[URL_VARIABLE] : undefined } = chosen;
   if (dsql && (url ?? secret) !== undefined)
@@ -182,7 +172,7 @@ async function serverInSecret(
   }
 }
 
-/** Converts a database fault to a CliFailure. Returns other errors unchanged. */
+/** Returns errors that are not database faults unchanged. */
 async function failureOf(error: unknown, { host, port, user }: Server): Promise<unknown> {
   // A DynamoDB fault has an AWS SDK error as its cause.
   const isOfAws = isFault(error) && types.isNativeError(error.cause) && '$metadata' in error.cause;

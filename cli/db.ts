@@ -16,7 +16,6 @@ import { addMoveTenant } from './moving-tenant.ts';
 import { addRecover } from './recovering.ts';
 import type { Session } from './session.ts';
 
-/** Options that name a database and the tables in it. */
 interface Chosen extends ChosenDatabase {
   readonly role?: string;
   /**
@@ -26,7 +25,6 @@ interface Chosen extends ChosenDatabase {
   readonly service?: string | true;
 }
 
-/** Adds `payonce db`. */
 export function addDb(program: Command, session: Session): void {
   const db = program.command('db').description('creates and examines the tables of a PostgreSQL database');
   withTables(
@@ -58,10 +56,7 @@ function readSchema(text: string): string {
   throw new InvalidArgumentError(`${text} is not a schema name of lower-case letters, digits and _.`);
 }
 
-/**
- * Returns the migrations, and the schema, of the tables that a command concerns.
- * @throws CliFailure for options that `--dsql` excludes
- */
+/** @throws CliFailure for options that `--dsql` excludes */
 function tablesOf({ service, dsql = false, role = DSQL_ROLE }: Chosen) {
   if (dsql && (service !== undefined || role !== DSQL_ROLE))
     throw new CliFailure(ExitCode.usage, `With --dsql, the role is ${DSQL_ROLE}, and --service is not available.`);
@@ -98,11 +93,8 @@ async function checkDatabase(session: Session, chosen: Chosen & { readonly role:
 }
 
 /**
- * Compares each database in a deployment's settings with this version. If there are several databases, each problem
- * names its database.
- *
- * @param identityOf reads the recorded identity of the database with this name @default no identity, as before the
- * first deployment
+ * @param identityOf reads the recorded identity of the database with this name
+ * @default no identity, as before the first deployment
  */
 export async function problemsOfDatabase(
   session: Pick<Session, 'aws'>,
@@ -120,9 +112,8 @@ export async function problemsOfDatabase(
 }
 
 /**
- * Connects to a database as the user of the functions, and compares it with this version. Returns a sentence for each
- * problem. An unreachable database, a database other than the one with the payments, and a secret that the functions
- * cannot decrypt are also problems.
+ * Connects as the user of the functions. An unreachable database, a database other than the one with the payments, and
+ * a secret that the functions cannot decrypt are also problems.
  */
 async function problemsOf(
   session: Pick<Session, 'aws'>,
@@ -155,7 +146,6 @@ function engineOf({ dsql = false }: ChosenDatabase): Engine {
   return dsql ? 'dsql' : 'postgres';
 }
 
-/** Returns a problem if this is not the database that contains the payments. */
 async function problemOfIdentity(database: Runner, expected: number | undefined): Promise<readonly string[]> {
   if (expected === undefined) return [];
   const found = await readIdentity(database).catch((error: unknown) => {
@@ -168,7 +158,6 @@ async function problemOfIdentity(database: Runner, expected: number | undefined)
     : ['The payments are in another database: correct the address in the settings or in the secret.'];
 }
 
-/** Returns a problem if the functions are not allowed to use the KMS key of the secret. */
 async function problemOfKey(
   session: Pick<Session, 'aws'>,
   SecretId: string,

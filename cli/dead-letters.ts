@@ -13,7 +13,6 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { invoke } from './republishing.ts';
 import { isoTime, readCountOf, type Session, table } from './session.ts';
 
-/** Adds the commands `payonce dead-letters`. */
 export function addDeadLetters(program: Command, session: Session): void {
   const deadLetters = program
     .command('dead-letters')
@@ -54,7 +53,6 @@ export function addDeadLetters(program: Command, session: Session): void {
     });
 }
 
-/** Records the operator's action, and then retries the vendor calls of dead letters. */
 export async function redriveDeadLetters(
   session: Session,
   most: number = MAX_DEAD_LETTERS,

@@ -11,10 +11,7 @@ import { documentClient } from '../lambdas/kernel/platform/document-client.ts';
 import { systemClock, systemEntropy } from '../lambdas/kernel/platform/platform.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/**
- * A deployment, with the endpoint, region and credentials of its AWS clients. Absent values are taken from the
- * environment of the process.
- */
+/** Absent values are taken from the environment of the process. */
 export interface AwsTarget {
   /**
    * The deployment's setting `payonce:environment`.
@@ -30,8 +27,6 @@ type Stack = keyof typeof StackName;
 type Output = keyof typeof StackOutput;
 
 /**
- * Reads outputs of a deployed stack, in the order of the requested names.
- *
  * @throws CliFailure with a message that names the missing stack, or that names the missing output and ends with
  * `otherwise`
  */
@@ -52,7 +47,6 @@ export async function stackOutputs<const Names extends readonly Output[]>(
 }
 
 /**
- * Reads an output that only some deployments have.
  * @returns undefined for a deployment without this output
  * @throws CliFailure when the stack does not exist
  */
@@ -79,10 +73,7 @@ async function withoutStack(client: CloudFormationClient, name: string, error: u
   );
 }
 
-/**
- * Returns the client, the table names, and the clock and random source (`pacing`) that the stores of a deployment
- * require. Also sets the peak rates of the deployment in this process, so that its stores use the same partitions.
- */
+/** Also sets the peak rates of the deployment in this process, so that its stores use the same partitions. */
 export async function openTables(target: AwsTarget) {
   const [idempotency, ledger, registry, views] = await stackOutputs(target, 'data', [
     'idempotencyTable',
@@ -100,7 +91,6 @@ export async function openTables(target: AwsTarget) {
   };
 }
 
-/** Returns the URLs of all queues in the service stack. */
 export async function serviceQueues(target: AwsTarget): Promise<readonly string[]> {
   const found: string[] = [];
   const pages = paginateListStackResources(

@@ -26,19 +26,16 @@ import { examinePeakRates, type RecordedRates } from './peak-rates.ts';
 import { runProbes } from './probes.ts';
 import { type Session, table } from './session.ts';
 
-/** Maximum number of recorded changes of settings that are examined. */
 const MAX_CHANGES = 100;
 
-/** The parts of a deployment that are checked for safety. */
 export interface Examined {
-  /** Settings of the deployment, as recorded in the activity log. */
+  /** The activity log records them. */
   readonly settings: Readonly<Record<string, string>>;
   /** The authority that has the payments. @default the authority in `settings` */
   readonly authority?: AuthorityState | undefined;
   /** API keys of all tenants, and operator keys, which have no mode. */
   readonly keys: readonly (Pick<ApiKeySummary, 'id' | 'revokedAtMs' | 'expiresAtMs'> &
     Partial<Pick<ApiKeySummary, 'mode'>>)[];
-  /** Names and values of the secrets. */
   readonly secrets: readonly { readonly name: string; readonly text: string }[];
   readonly nowMs: number;
 }
@@ -98,10 +95,7 @@ export function examineSettings(settings: Examined['settings']): readonly Findin
   return [{ check: 'live_without_archive', about: hasNone ? 'archive' : 'archiveYears', detail }];
 }
 
-/**
- * Finds an unfinished import, and settings whose authority or databases are not those that contain the payments.
- * @param settings if they lack `authority`, DynamoDB is selected
- */
+/** @param settings if they lack `authority`, DynamoDB is selected */
 function examineAuthority(state: AuthorityState | undefined, settings: Examined['settings']): readonly Finding[] {
   const { authority: selected = 'dynamodb' } = settings;
   const { authority = storesOf(selected), isImporting = false, imported = {} } = state ?? {};
@@ -123,7 +117,6 @@ function examineAuthority(state: AuthorityState | undefined, settings: Examined[
   return [{ check: 'authority', about: selected, detail }];
 }
 
-/** Examines the databases if PostgreSQL or Aurora DSQL is the authority. */
 async function examineDatabase(
   session: Session,
   settings: Examined['settings'],
@@ -136,15 +129,11 @@ async function examineDatabase(
   return problems.map((detail) => ({ check: 'database', about: 'postgres', detail }));
 }
 
-/**
- * Compares the peak rates of the next deployment with the recorded ones. If the rates of the next deployment are
- * unknown, compares those of the current deployment.
- */
+/** If the rates of the next deployment are unknown, compares those of the current deployment. */
 async function examineRates({ rates, nowMs }: Deployed, context: DoctorOptions['context']) {
   return examinePeakRates(rates, nowMs, await ofClone(({ peakRatesOfClone }) => peakRatesOfClone(context)));
 }
 
-/** Adds `payonce doctor`. */
 export function addDoctor(program: Command, session: Session): void {
   program
     .command('doctor')
@@ -205,11 +194,8 @@ export function addDoctor(program: Command, session: Session): void {
 }
 
 interface Deployed extends Examined {
-  /** The recorded peak rates, newest first. */
+  /** Newest first. */
   readonly rates: readonly RecordedRates[];
-  /**
-   * Reads the recorded identity of the PostgreSQL database that contains payments and has this name in the settings.
-   */
   readonly identityOf: (name: string) => Promise<number | undefined>;
 }
 
@@ -220,10 +206,7 @@ interface DoctorOptions {
   readonly url?: string;
 }
 
-/**
- * Returns the settings of the next deployment.
- * @throws CliFailure for an invalid setting
- */
+/** @throws CliFailure for an invalid setting */
 async function settingsOf(context: DoctorOptions['context']): Promise<Examined['settings']> {
   const settings = await ofClone(({ settingsOfClone }) => settingsOfClone(context));
   // Without the CDK, as in an installed package, only the given settings are known.
@@ -234,7 +217,6 @@ async function settingsOf(context: DoctorOptions['context']): Promise<Examined['
 }
 
 /**
- * Calls `readWith` with the module that reads the settings and stacks of this clone with the CDK.
  * @returns undefined without the CDK
  * @throws CliFailure for an invalid setting
  */
@@ -247,10 +229,7 @@ async function ofClone<Result>(readWith: (clone: typeof Synthesized) => Result) 
   }
 }
 
-/**
- * Returns the API key in the environment variable PAYONCE_API_KEY if it is a test key. A live key is ignored, because
- * the probes make payments.
- */
+/** A live key is ignored, because the probes make payments. */
 function ownTestKey(): string | undefined {
   const key = process.env[TENANT.variable]?.trim();
   return key?.startsWith('sk_test_') === true ? key : undefined;
@@ -288,7 +267,7 @@ async function read(target: AwsTarget, operator: string): Promise<Deployed> {
   return { settings, authority, rates, keys, secrets, identityOf, nowMs: pacing.clock.nowMs() };
 }
 
-/** Reads the secrets of the data stack. Their values never leave this process. */
+/** Their values never leave this process. */
 async function secretsOf(target: AwsTarget): Promise<Examined['secrets']> {
   const manager = new SecretsManagerClient(target);
   const found: { name: string; text: string }[] = [];

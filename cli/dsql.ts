@@ -8,17 +8,13 @@ import type { Server } from '../lambdas/postgres/server.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** A cluster, and the roles of the functions that connect to it. */
 interface DeployedCluster {
   readonly endpoint: string;
   /** Empty while the functions use another database, for example before an import into the cluster. */
   readonly iamRoles: readonly string[];
 }
 
-/**
- * Finds the cluster of the data stack, and the roles of the functions that use it.
- * @throws CliFailure if there is no cluster
- */
+/** @throws CliFailure if there is no cluster */
 export async function deployedCluster(target: AwsTarget): Promise<DeployedCluster> {
   const lambda = new LambdaClient(target);
   const [id] = await resourcesOf(target, 'data', 'AWS::DSQL::Cluster');
@@ -34,7 +30,6 @@ export async function deployedCluster(target: AwsTarget): Promise<DeployedCluste
   return { endpoint: `${id}.dsql.${await lambda.config.region()}.on.aws`, iamRoles };
 }
 
-/** Returns the physical ids of a stack's resources of a type. */
 async function resourcesOf(target: AwsTarget, stack: 'data' | 'service', type: string): Promise<readonly string[]> {
   const found: string[] = [];
   const pages = paginateListStackResources(
@@ -47,10 +42,7 @@ async function resourcesOf(target: AwsTarget, stack: 'data' | 'service', type: s
   return found;
 }
 
-/**
- * Returns the address of the deployed cluster, with the credentials of its administrator.
- * @throws CliFailure as {@link deployedCluster}
- */
+/** Uses the credentials of the cluster's administrator. @throws CliFailure as {@link deployedCluster} */
 export async function serverOfCluster(target: AwsTarget): Promise<Server> {
   const { endpoint } = await deployedCluster(target);
   const { credentials } = new LambdaClient(target).config;

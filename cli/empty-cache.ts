@@ -3,14 +3,9 @@ import { IdempotencyTable } from '../lambdas/kernel/contract/tables.ts';
 import { openTables, stackOutputs } from './deployment.ts';
 import type { Session } from './session.ts';
 
-/** Number of entries that are deleted concurrently. */
 const AT_ONCE = 25;
 
-/**
- * Runs `payonce db empty-cache`: deletes all entries of the table ReplayCache. Replays then read PostgreSQL.
- *
- * @throws CliFailure when the deployment has no such table
- */
+/** Afterwards, replays read PostgreSQL. @throws CliFailure when the deployment has no such table */
 export async function emptyReplayCache(session: Session): Promise<void> {
   const target = await session.aws();
   const [table] = await stackOutputs(
@@ -24,7 +19,7 @@ export async function emptyReplayCache(session: Session): Promise<void> {
   session.show({ deleted }, [`Entries deleted: ${deleted}.`]);
 }
 
-/** Deletes all entries and returns their number. Entries that functions write concurrently may remain. */
+/** Entries that functions write concurrently may remain. */
 export async function deleteEntries(client: DynamoDBDocumentClient, table: string): Promise<number> {
   const key = IdempotencyTable.partitionKey;
   const projection = { ProjectionExpression: key, ConsistentRead: true };

@@ -22,7 +22,6 @@ import { type ChosenDatabase, withServer } from './database.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import type { Session } from './session.ts';
 
-/** Adds `payonce erase`. */
 export function addErase(program: Command, session: Session): void {
   const group = program
     .command('erase')
@@ -77,10 +76,7 @@ export function addErase(program: Command, session: Session): void {
   });
 }
 
-/**
- * Returns the stores that an erasure reads, and the function that erases.
- * @throws CliFailure as {@link requireAuthority}
- */
+/** @throws CliFailure as {@link requireAuthority} */
 export async function erasing(session: Pick<Session, 'operator'>, opened: OpenedAuthority) {
   await requireAuthority(opened);
   const { client, tables, pacing, postgres } = opened;
@@ -113,10 +109,7 @@ export async function erasing(session: Pick<Session, 'operator'>, opened: Opened
   return { store, processed, orders, erase };
 }
 
-/**
- * Rethrows an error, except that an unfinished erasure becomes a CliFailure.
- * @throws CliFailure if copies of the erased data remain
- */
+/** Rethrows every other error. @throws CliFailure if copies of the erased data remain */
 function unfinished(error: unknown): never {
   if (!(error instanceof RetryableError && error.code === 'erasure_unfinished')) throw error;
   throw new CliFailure(

@@ -9,13 +9,12 @@ import { isoTime, readSeconds, type Session } from './session.ts';
 
 /** Age, in milliseconds, below which an event may still be in delivery. */
 const MAX_DELIVERY_DELAY_MS = 5 * 60_000;
-/** A time range, in Unix seconds. */
+/** Unix seconds. */
 interface Range {
   readonly createdFrom: number;
   readonly createdTo?: number;
 }
 
-/** Adds `payonce events`. */
 export function addEvents(program: Command, session: Session): void {
   const events = program.command('events').description('republishes events');
 

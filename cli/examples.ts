@@ -1,6 +1,6 @@
 import { ANNOTATE, API_COMMANDS } from './api-table.ts';
 
-/** Example arguments of each command. The command's help shows them, and tests run them. */
+/** Help texts show the examples, and tests run them. */
 export const EXAMPLES: Readonly<Record<string, string>> = {
   'keys create': "--tenant ten_shop --name 'web shop' --mode test",
   'keys roll': 'sk_test_3f8a --overlap 24',

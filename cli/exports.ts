@@ -7,7 +7,7 @@ import { type ApiCall, linesOf, listing, statusWith, time } from './api-command.
 import { CliFailure, ExitCode } from './failure.ts';
 import { readAnswer, untilEnded } from './operator-api.ts';
 
-/** Maximum wait for an export, in minutes. A million rows take minutes to write. */
+/** A million rows take minutes to write. */
 export const MAX_EXPORT_MINUTES = 60;
 
 const exported = z.looseObject({
@@ -30,7 +30,6 @@ export const exportLines = listing('No exports.', {
   'FILE UNTIL': time('file_expires'),
 });
 
-/** Requests an export. Its amount filters are in the currency of `--currency`. */
 export async function createExport(call: ApiCall): Promise<void> {
   const { currency, amountFrom, amountTo } =
     call.command.opts<Readonly<Partial<Record<'currency' | 'amountFrom' | 'amountTo', string>>>>();
@@ -47,10 +46,7 @@ export async function getExport(call: ApiCall): Promise<void> {
   await follow(call, await call.send());
 }
 
-/**
- * Shows an export: immediately, or with `--wait` or `--output` after the export has ended.
- * @throws CliFailure when the export failed or did not end in time, or when its file cannot be saved
- */
+/** @throws CliFailure when the export failed or did not end in time, or when its file cannot be saved */
 async function follow({ session, command, ask }: ApiCall, asked: unknown): Promise<void> {
   const { wait = false, output } = command.opts<{ readonly wait?: boolean; readonly output?: string }>();
   const { id } = readAnswer(exported, asked);

@@ -3,7 +3,7 @@ import { CommanderError } from 'commander';
 import { StartFailure } from '../local/failure.ts';
 import { sentenceOf } from '../local/sentence.mjs';
 
-/** The exit codes, documented in docs/reference/cli.md. */
+/** docs/reference/cli.md documents the codes. */
 export const ExitCode = {
   done: 0,
   /** Partly done, or differences were found. The result lists them. */
@@ -12,11 +12,8 @@ export const ExitCode = {
   usage: 2,
   /** Missing or invalid settings, for example the region, credentials, an API key or an address. */
   settings: 3,
-  /** Not found, for example a stack, a running local stack, a tenant, a key or a job. */
   notFound: 4,
-  /** AWS, the API or the command itself refused the request. */
   refused: 5,
-  /** AWS or the API cannot be reached. */
   unreachable: 6,
   /** A bug in the command. */
   internal: 70,
@@ -41,7 +38,6 @@ interface Ending {
   readonly sentence: string | undefined;
 }
 
-/** Returns the exit code and the message for an error of any kind. */
 export function endingOf(error: unknown): Ending {
   if (error instanceof CommanderError) return endingOfUsage(error);
   if (error instanceof CliFailure) return { exitCode: error.exitCode, sentence: sentenceOf(error) };
@@ -70,10 +66,6 @@ const NO_CREDENTIALS = /^(CredentialsProviderError|TokenProviderError)$/;
 const UNREACHABLE =
   /^(ECONNREFUSED|ECONNRESET|ENOTFOUND|EAI_AGAIN|ETIMEDOUT|EHOSTUNREACH|ENETUNREACH|EPIPE|EPROTO|UND_ERR_.*|CERT_.*)$/;
 
-/**
- * Returns the exit code and the message for an AWS or network failure that the SDK or `fetch` reported; undefined for
- * other errors.
- */
 function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
   if (!types.isNativeError(error)) return undefined;
   const text = sentenceOf(error);
@@ -104,8 +96,8 @@ function knownFailure(error: unknown): readonly [ExitCode, string] | undefined {
 }
 
 /**
- * Returns the error's code, or an empty text if there is none. `fetch` sets the code on the error's cause, the SDK sets
- * it on the error itself, and an AggregateError has a code on each of its errors.
+ * `fetch` sets the code on the error's cause, the SDK sets it on the error itself, and an AggregateError has a code on
+ * each of its errors.
  */
 function causeCode(error: Error): string {
   if ('code' in error && typeof error.code === 'string') return error.code;
@@ -124,7 +116,6 @@ function innerError(error: Error): Error | undefined {
   return types.isNativeError(inner) ? inner : undefined;
 }
 
-/** Returns a message as a sentence, with a capital letter and a full stop. */
 export function sentence(message: string): string {
   return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
 }

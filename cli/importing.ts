@@ -9,16 +9,13 @@ import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { readCountOf, type Session } from './session.ts';
 
 const MAX_SEGMENTS = 8;
-/**
- * Number of payments and orders that are copied concurrently in each segment. Each copy needs a database connection.
- */
+/** Each copy needs a database connection. */
 const CONNECTIONS_OF_SEGMENT = 8;
-/** Maximum number of ids that are printed. The JSON document contains all. */
+/** The JSON document contains all ids. */
 const MAX_SHOWN = 50;
 
 interface Chosen extends ChosenDatabase {
   readonly segments: number;
-  /** The additional databases. @default none */
   readonly shards?: readonly ShardSettings[];
   readonly finish?: boolean;
   readonly cancel?: boolean;
@@ -29,7 +26,6 @@ const CANCELED = 'Writes continue in DynamoDB within a minute.';
 const REPLACED = 'Another command has canceled or replaced this import.';
 const IN_POSTGRES = 'PostgreSQL has the payments of this deployment already.';
 
-/** Adds `payonce db import`. */
 export function addImport(db: Command, session: Session): void {
   withServer(
     db
@@ -49,10 +45,7 @@ export function addImport(db: Command, session: Session): void {
   ).action(async (chosen: Chosen) => importPayments(session, await openTables(await session.aws()), chosen));
 }
 
-/**
- * Copies rows, or finishes or cancels the import.
- * @throws CliFailure if the command is refused, or if PostgreSQL differs from DynamoDB
- */
+/** @throws CliFailure if the command is refused, or if PostgreSQL differs from DynamoDB */
 export async function importPayments(
   session: Pick<Session, 'aws' | 'during' | 'operator' | 'show'>,
   opened: Awaited<ReturnType<typeof openTables>>,

@@ -4,7 +4,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { readAnswer, untilEnded } from './operator-api.ts';
 import { table } from './session.ts';
 
-/** Maximum wait for a job run, in minutes. Most runs have one page, which takes at most a minute. */
+/** Most runs have one page, which takes at most a minute. */
 export const MAX_RUN_MINUTES = 15;
 
 const items = z.array(z.string());
@@ -30,7 +30,6 @@ const runLines = listing('No runs.', {
   REASON: 'reason',
 });
 
-/** Lists runs, and with `--items` the items that failed or were skipped. */
 export async function showRuns({ session, command, send }: ApiCall): Promise<void> {
   const document = await send();
   const isWithItems = command.opts<{ readonly items?: true }>().items === true;
@@ -45,7 +44,6 @@ function itemLines(document: unknown): readonly string[] {
   return rows.length === 0 ? ['No item failed.'] : table(['RUN', 'ITEM', 'WAS'], rows);
 }
 
-/** Starts a run. With `--wait`, waits until it has ended. */
 export async function startRun({ session, command, args: [job = ''], path, ask, send }: ApiCall): Promise<void> {
   const accepted = await send();
   const { wait = false } = command.opts<{ readonly wait?: boolean }>();

@@ -19,10 +19,9 @@ import { isoTime, readCountOf, type Session, table } from './session.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const readDays = readCountOf(3650);
-/** Maximum overlap of a key rotation, in hours: a month. */
+/** The hours of a month. */
 const MAX_HOURS = 744;
 
-/** Adds `payonce tenants`. */
 export function addTenants(program: Command, session: Session): void {
   const tenants = program.command('tenants').description('lists and creates tenants');
   const open = async (): Promise<TenantAdministration> => administration(session);
@@ -52,7 +51,6 @@ export function addTenants(program: Command, session: Session): void {
     });
 }
 
-/** Adds `payonce keys`. */
 export function addKeys(program: Command, session: Session): void {
   const keys = program.command('keys').description('lists, creates, rolls and revokes the API keys of a tenant');
   const open = async (): Promise<TenantAdministration> => administration(session);
@@ -125,7 +123,6 @@ export function addKeys(program: Command, session: Session): void {
     });
 }
 
-/** Adds `payonce operators`. */
 export function addOperators(program: Command, session: Session): void {
   const operators = program.command('operators').description('lists and creates the keys of operators');
   const open = async (): Promise<TenantAdministration> => administration(session);
@@ -171,10 +168,7 @@ export function addOperators(program: Command, session: Session): void {
     });
 }
 
-/**
- * Rethrows an error, except that an unknown tenant becomes a CliFailure.
- * @throws CliFailure for an unknown tenant
- */
+/** @throws CliFailure for an unknown tenant; rethrows every other error */
 export function throwUnknownTenant(error: unknown): never {
   if (!(error instanceof UnknownTenantError)) throw error;
   throw new CliFailure(ExitCode.notFound, error.message, { cause: error });

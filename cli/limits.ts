@@ -12,7 +12,6 @@ interface TenantOptions {
   readonly mode: Mode;
 }
 
-/** Adds `payonce limits`. */
 export function addLimits(program: Command, session: Session): void {
   const limits = program.command('limits').description('lists and changes the request limits of a tenant');
   const open = async (): Promise<LimitAdministration> => {

@@ -12,14 +12,13 @@ import { CliFailure, ExitCode, endingOf } from './failure.ts';
 import { type AskApi, addAccess, createApiCaller, locate, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/** Polling interval of the events API, in milliseconds. */
 const POLL_INTERVAL_MS = 2_000;
 /**
  * Maximum delay, in seconds, before an event appears in the list. An event can appear later than newer events, so each
  * poll reads this period again.
  */
 const MAX_EVENT_DELAY_SECONDS = 15 * 60;
-/** Time limit for the receiver's response, in milliseconds, the same as for Payonce's webhooks. */
+/** Payonce's webhooks have the same limit. */
 const ANSWER_MS = 10_000;
 const PAGE = 100;
 const MAX_PAGES = 100;
@@ -45,7 +44,6 @@ interface Options {
   readonly once?: boolean;
 }
 
-/** Adds `payonce listen`. */
 export function addListen(program: Command, session: Session): void {
   const command = program
     .command('listen')
@@ -94,7 +92,6 @@ export function addListen(program: Command, session: Session): void {
   });
 }
 
-/** Reports whether the error is temporary: the API is unavailable or busy, or limits the rate. */
 function isTransient(error: unknown): boolean {
   if (error instanceof Refusal) return error.status === 429 || error.status >= 500;
   return endingOf(error).exitCode === ExitCode.unreachable;
@@ -104,14 +101,11 @@ interface Receiver {
   readonly ask: AskApi;
   readonly session: Session;
   readonly to: string;
-  /** The types of the delivered events. Other events are skipped. Undefined: all types. */
+  /** Undefined selects all types. */
   readonly events: readonly string[] | undefined;
 }
 
-/**
- * Delivers undelivered events, oldest first.
- * @returns the number of events that the receiver did not accept
- */
+/** @returns the number of events that the receiver did not accept */
 async function forwardAll({ ask, session, to, events }: Receiver, state: Progress): Promise<number> {
   const seen = await eventsSince(ask, state.since);
   const isSent = ({ id, type }: Event) => state.delivered[id] === undefined && (events?.includes(type) ?? true);
@@ -174,7 +168,7 @@ async function forward(to: string, secret: string, given: Event): Promise<{ acce
   }
 }
 
-/** Returns the state file of one receiver. With separate files, two receivers do not consume each other's events. */
+/** Each receiver has its own file, so that two receivers do not consume each other's events. */
 function stateFile(directory: string, of: string): string {
   makeDirectory(directory);
   return join(directory, `listen-${createHash('sha256').update(of).digest('hex').slice(0, 16)}.json`);

@@ -22,7 +22,6 @@ interface Chosen {
 
 const STOPPED = "The tenant's writes get 503 until the command is repeated, or the move is aborted with --abort.";
 
-/** Adds `payonce db move-tenant`. */
 export function addMoveTenant(db: Command, session: Session): void {
   db.command('move-tenant')
     .description(
@@ -41,7 +40,7 @@ export function addMoveTenant(db: Command, session: Session): void {
     );
 }
 
-/** Moves a tenant, or aborts the move. @throws CliFailure when the move is refused or stays unfinished */
+/** @throws CliFailure when the move is refused or stays unfinished */
 export async function moveTenantOf(
   session: Pick<Session, 'aws' | 'during' | 'operator' | 'show'>,
   opened: Awaited<ReturnType<typeof openTables>>,
@@ -103,10 +102,7 @@ export async function moveTenantOf(
   }
 }
 
-/**
- * Returns the database with the credentials of its table owner. Parts of the address that the secret lacks are taken
- * from the settings.
- */
+/** Parts of the address that the secret lacks are taken from the settings. */
 function ownerOf(
   settings: ChosenDatabase,
   {

@@ -10,7 +10,6 @@ import * as z from 'zod';
 
 /** A work queue and its dead-letter queue. */
 export interface RedrivePair {
-  /** Name of the dead-letter queue. */
   readonly name: string;
   readonly deadLettersArn: string;
   readonly queueArn: string;
@@ -27,8 +26,8 @@ export interface Moved {
 const redrivePolicy = z.object({ deadLetterTargetArn: z.string() });
 
 /**
- * Pairs each given dead-letter queue with its work queue. If two work queues share a dead-letter queue, pairs only the
- * first one: the same consumer handles the messages of both work queues.
+ * If two work queues share a dead-letter queue, pairs only the first one: the same consumer handles the messages of
+ * both work queues.
  */
 export async function redrivePairs(client: SQSClient, queueUrls: readonly string[]): Promise<readonly RedrivePair[]> {
   const queues = await Promise.all(

@@ -6,17 +6,14 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { readTenant } from './keys.ts';
 import type { Session } from './session.ts';
 
-/** Address of the API, and the key of an operator or a tenant. */
 export interface ApiAccess {
   /** Base URL of the API, without a trailing slash. */
   readonly url: string;
   readonly key: string;
 }
 
-/** The owner of the key that a command needs. */
 export interface Caller {
   readonly variable: string;
-  /** Name of the owner in messages. */
   readonly ownerName: string;
   /** Field of the local stack's state that contains the key. */
   readonly local: 'operatorKey' | 'apiKey';
@@ -30,43 +27,36 @@ interface Named {
   readonly key?: string;
 }
 
-/** Request timeout in milliseconds, longer than the API's limit of 20 seconds for a response. */
+/** Longer than the API's limit of 20 seconds for a response. */
 const TIMEOUT_MS = 30_000;
 const POLL_INTERVAL_MS = 1_000;
 
 export const METHODS = ['GET', 'POST', 'PATCH', 'DELETE'] as const;
 export type Method = (typeof METHODS)[number];
 
-/** Methods whose requests have an idempotency key. */
 export const KEYED: readonly Method[] = ['POST', 'DELETE'];
 
 export type AskApi = (method: Method, path: string, body?: object) => Promise<unknown>;
 
-/** Adds the options `--url` and `--key` to a command that calls the API. */
 export function addAccess(command: Command, { variable, ownerName }: Caller = OPERATOR): void {
   command
     .option('--url <address>', 'base address of the API; the default is the output of the stack', withoutSlash)
     .option('--key <key>', `the key of ${ownerName}; the default is the environment variable ${variable}`);
 }
 
-/** Adds the options `--tenant` and `--mode` to a command that an operator can call for a tenant. */
 export function addTenant(command: Command, does: string): void {
   command
     .option('--tenant <id>', does, readTenant)
     .addOption(new Option('--mode <mode>', 'the mode of the tenant').choices(['test', 'live']).default('test'));
 }
 
-/** Refuses `--mode` without `--tenant`, because it would have no effect. @throws CliFailure */
+/** Without `--tenant`, the mode would have no effect. @throws CliFailure */
 export function refuseModeAlone(command: Command): void {
   if (command.getOptionValueSource('mode') === 'cli' && command.getOptionValue('tenant') === undefined)
     throw new CliFailure(ExitCode.usage, '--mode needs --tenant.');
 }
 
-/**
- * Returns the header that selects a tenant for an operator's request, from `--tenant` and `--mode`. Returns no header
- * without `--tenant`.
- * @throws as {@link refuseModeAlone}
- */
+/** Returns no header without `--tenant`. @throws as {@link refuseModeAlone} */
 export function tenantOf(command: Command): Readonly<Record<string, string>> {
   refuseModeAlone(command);
   const { tenant, mode } = command.opts<{ readonly tenant?: string; readonly mode: string }>();
@@ -74,7 +64,6 @@ export function tenantOf(command: Command): Readonly<Record<string, string>> {
 }
 
 /**
- * Returns a function that calls the API.
  * @param command the command with the options of {@link addAccess}
  * @param headers added to each request
  */
@@ -88,10 +77,7 @@ export function createApiCaller(
     askApi(await locate(session, command, caller), method, path, { freshKey: session.freshKey, body, headers });
 }
 
-/**
- * Returns the address and the key of the API from the options or their defaults.
- * @throws CliFailure when the key is missing or contains invalid characters, or when the address is missing
- */
+/** @throws CliFailure when the key is missing or contains invalid characters, or when the address is missing */
 export async function locate(session: Session, command: Command, caller: Caller): Promise<ApiAccess> {
   const { url, key: given = process.env[caller.variable] ?? '' } = command.opts<Named>();
   // Shells and containers set empty variables, so an empty key is a missing key.
@@ -121,9 +107,8 @@ interface Request {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** An error response from the API. `cause` contains the problem document. */
+/** `cause` contains the problem document. */
 export class Refusal extends CliFailure {
-  /** HTTP status of the response. */
   readonly status: number;
 
   constructor(status: number, message: string, problem: unknown) {
@@ -135,7 +120,6 @@ export class Refusal extends CliFailure {
 const problem = z.object({ code: z.string(), detail: z.string(), param: z.string().optional() });
 
 /**
- * Sends a request to the API.
  * @throws Refusal when the API returns an error. Its message contains the code, the detail and the invalid field, or
  * only the HTTP status if the response is not a problem document
  */
@@ -168,10 +152,7 @@ function sentenceOfProblem({ code, detail, param = '' }: z.infer<typeof problem>
   return detail.includes(param) ? `${code}: ${detail}` : `${code}: ${param}: ${detail}`;
 }
 
-/**
- * Parses a response from the API.
- * @throws CliFailure when the response does not have the form of this version's API
- */
+/** @throws CliFailure when the response does not have the form of this version's API */
 export function readAnswer<Shape>(schema: z.ZodType<Shape>, document: unknown): Shape {
   const { success, data } = schema.safeParse(document);
   if (success) return data;
@@ -186,10 +167,8 @@ export function otherAnswer(): CliFailure {
 }
 
 /**
- * Reads an object every second until the object has ended, or until the time limit.
+ * Polls every second.
  *
- * @param again reads the object again
- * @param hasEnded reports whether the object has ended, given its state
  * @returns the last state that was read, even if the object has not ended
  */
 export async function untilEnded(

@@ -34,7 +34,6 @@ export const paymentLines = listing('No payments.', {
   REFERENCE: 'reference',
 });
 
-/** Shows a payment's complete timeline. */
 export async function showTimeline({ session, args: [id], send }: ApiCall): Promise<void> {
   const data: z.infer<typeof entry>[] = [];
   let after: number | null = 0;
@@ -46,7 +45,6 @@ export async function showTimeline({ session, args: [id], send }: ApiCall): Prom
   session.show({ object: 'timeline', payment: id, data }, table(['TIME', 'STEP', 'WHAT', 'DETAILS'], data.map(lineOf)));
 }
 
-/** Formats an entry as a line: its scalar fields and its cause. */
 function lineOf({ at, kind, sequence, caused_by: cause, object: _object, ...rest }: z.infer<typeof entry>): string[] {
   const by = Object.values(cause ?? {}).filter((part) => typeof part === 'string');
   const fields = Object.entries(rest).flatMap(([name, value]) =>
@@ -60,10 +58,7 @@ function lineOf({ at, kind, sequence, caused_by: cause, object: _object, ...rest
   ];
 }
 
-/**
- * Decides the unknown outcome of a payment or of one of its changes. With `--dry-run`, only shows the effects. The
- * option `--amount` is in the payment's currency.
- */
+/** The option `--amount` is in the payment's currency. */
 export async function decide(call: ApiCall): Promise<void> {
   const { amount: text, dryRun = false } = call.command.opts<{ readonly amount?: string; readonly dryRun?: boolean }>();
   const amount = text === undefined ? undefined : minorUnits('--amount', text, await currencyOf(call));
@@ -72,7 +67,7 @@ export async function decide(call: ApiCall): Promise<void> {
   call.session.show(document, [outcomeLine(document)]);
 }
 
-/** Refunds, captures or cancels a payment. The option `--amount` is in the payment's currency. */
+/** The option `--amount` is in the payment's currency. */
 export async function change(call: ApiCall): Promise<void> {
   const { amount: text } = call.command.opts<{ readonly amount?: string }>();
   const amount = text === undefined ? undefined : minorUnits('--amount', text, await currencyOf(call));
@@ -85,9 +80,6 @@ function outcomeLine(document: unknown): string {
   return object === 'approval' ? `${id} waits until a second person approves it.` : `${id} is ${status}.`;
 }
 
-/**
- * Formats the effects of a decision: the payment's status, the postings, and whether the decision needs an approval.
- */
 export function previewLines({
   payment,
   payment_status: status,
@@ -106,10 +98,7 @@ export function previewLines({
   ];
 }
 
-/**
- * Returns the currency of a payment. Operators can read a payment only with its tenant and mode, so the timeline is
- * read first: it contains both.
- */
+/** Operators can read a payment only with its tenant and mode, so the timeline is read first: it contains both. */
 async function currencyOf({ session, command, ask, args: [id = ''] }: ApiCall): Promise<string> {
   const about = encodeURIComponent(id);
   const first = await ask('GET', `/v1/admin/payments/${about}/timeline?limit=1`);

@@ -1,4 +1,3 @@
-/** The setting `peakRates` as recorded in the activity log, and when it was recorded. */
 export interface RecordedRates {
   /** Time of the record, in Unix milliseconds. */
   readonly atMs: number;

@@ -3,14 +3,12 @@ import { DescribeContinuousBackupsCommand, DescribeTimeToLiveCommand, DynamoDBCl
 import { GetFunctionRecursionConfigCommand, LambdaClient } from '@aws-sdk/client-lambda';
 import { type AwsTarget, stackOutputs } from './deployment.ts';
 
-/** A check of documented AWS behavior that needs a real account, because the local AWS may deviate. */
+/** Needs a real account, because the local AWS may deviate. */
 export interface Probe {
   readonly id: string;
   readonly mustShow: string;
-  /** Page of the AWS documentation that describes the behavior. */
   readonly source: string;
   /**
-   * Runs the check.
    * @returns the observation; undefined if the check needs an API key and none is given
    * @throws Error when the observation differs from the expected result
    */
@@ -21,7 +19,6 @@ export interface ProbeContext {
   readonly target: AwsTarget;
   /** Base URL of the API, without a trailing slash. */
   readonly apiUrl: string;
-  /** A test-mode API key. */
   readonly key?: string;
 }
 
@@ -153,7 +150,6 @@ export const PROBES: readonly Probe[] = [
   },
 ];
 
-/** Runs all probes in sequence. */
 export async function runProbes(context: ProbeContext): Promise<readonly ProbeResult[]> {
   const results: ProbeResult[] = [];
   for (const { id, run } of PROBES) {
@@ -176,10 +172,7 @@ function expected(seen: string, isExpected: boolean): string {
   return seen;
 }
 
-/**
- * Creates a payment of one euro.
- * @returns undefined without an API key
- */
+/** @returns undefined without an API key */
 async function pay({ apiUrl, key }: ProbeContext, idempotencyKey: string): Promise<Response | undefined> {
   if (key === undefined) return undefined;
   const headers = {

@@ -30,10 +30,7 @@ import { addTrigger } from './trigger.ts';
 import { addVerify } from './verify.ts';
 import { addViews } from './views.ts';
 
-/**
- * Creates the command line. Parsing throws a CommanderError for invalid arguments, and passes on the errors that
- * commands throw.
- */
+/** Parsing throws a CommanderError for invalid arguments, and passes on the errors that commands throw. */
 export function payonceProgram(surroundings: Surroundings): Command {
   const program = new Command('payonce')
     .description('Operates a deployed Payonce, with the AWS credentials and the region that the AWS SDK finds.')
@@ -101,7 +98,7 @@ export function payonceProgram(surroundings: Surroundings): Command {
   return program;
 }
 
-/** Returns the full names of the commands with an action, for example `keys create` or `simulate`. */
+/** A name is, for example, `keys create` or `simulate`. */
 export function commandsOf(program: Command): readonly string[] {
   return named(program).map(([name]) => name);
 }
@@ -114,7 +111,6 @@ function named(program: Command): readonly (readonly [name: string, command: Com
   );
 }
 
-/** Returns the failure for a group that was called without a command. */
 function withoutCommand(group: Command): CliFailure {
   const path = group.parent === null ? group.name() : `${group.parent.name()} ${group.name()}`;
   const names = group.commands.map((command) => command.name()).join(', ');

@@ -26,7 +26,6 @@ interface Chosen {
   readonly reason: string;
 }
 
-/** Adds `payonce tables restore-row`. */
 export function addPutBack(tables: Command, session: Session): void {
   tables
     .command('restore-row')
@@ -62,8 +61,8 @@ async function putBack(session: Session, { id, chain, sort }: Row, { fromTable, 
 }
 
 /**
- * Opens the deployment's archive. Reads the archive from the time of the chain's first row on, or completely if that
- * part does not contain the row to restore.
+ * Reads the archive from the time of the chain's first row on, or completely if that part does not contain the row to
+ * restore.
  */
 async function archiveOf(target: AwsTarget, ledger: LedgerRows, { chain, sort }: Row) {
   const bucket = await stackOutput(target, 'data', 'archiveBucket');

@@ -10,10 +10,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { active, configure, describe } from './restoring.ts';
 import { isoTime, type Session } from './session.ts';
 
-/**
- * Maximum number of differing rows, and of unreadable archive lines, that are printed. The JSON output contains all of
- * them.
- */
+/** The JSON output contains all differing rows and unreadable archive lines. */
 const MAX_SHOWN = 50;
 
 /**
@@ -26,7 +23,6 @@ interface Chosen {
   readonly archiveBucket?: string;
 }
 
-/** Adds `payonce tables rebuild`. */
 export function addRebuild(tables: Command, session: Session): void {
   tables
     .command('rebuild')
@@ -87,7 +83,7 @@ const range = (AttributeName: string) => ({ AttributeName, KeyType: 'RANGE' as c
 const { name: IndexName, partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
 const KEYS = [hash(KeyAttribute.partition), range(KeyAttribute.sort)];
 
-/** Creates the table as declared by the construct `Ledger`, but without a Stream. */
+/** The table is as the construct `Ledger` declares it, but without a Stream. */
 async function create(client: DynamoDBClient, TableName: string): Promise<void> {
   await client.send(
     new CreateTableCommand({
@@ -104,7 +100,7 @@ async function create(client: DynamoDBClient, TableName: string): Promise<void> 
 }
 
 /**
- * Checks the name of a new Ledger: a deployment recognizes a Ledger by its name (lib/restored-tables.ts).
+ * A deployment recognizes a Ledger by its name (lib/restored-tables.ts).
  *
  * @throws CliFailure for a name that DynamoDB refuses, or that no deployment recognizes
  */
@@ -115,8 +111,8 @@ export function refuseName(table: string): void {
 }
 
 /**
- * Checks that rows may be written to an existing table. A Ledger in use has a Stream: its relay would publish every
- * written row, and so send one deployment's payments to the customers of another.
+ * A Ledger in use has a Stream: its relay would publish every written row, and so send one deployment's payments to the
+ * customers of another.
  *
  * @throws CliFailure for a table that is not a Ledger or has a Stream
  */

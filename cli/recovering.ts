@@ -16,7 +16,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { readCountOf, type Session } from './session.ts';
 
 const MAX_SEGMENTS = 64;
-/** Maximum number of ids that are printed. The JSON document contains all. */
+/** The JSON document contains all ids. */
 const MAX_SHOWN = 50;
 
 interface Chosen extends ChosenDatabase {
@@ -24,13 +24,11 @@ interface Chosen extends ChosenDatabase {
   readonly shard?: string;
 }
 
-/** Actions that the operator must take, and losses that remain. */
 const LEFT = [
   'Stored responses, approvals and activity entries since the restored time are lost. A retried request gets an error that names its payment.',
   'Changes that were not copied before the loss are lost. After you start the functions, run "payonce jobs run reconcile-days", which compares the Ledger with the processors’ books.',
 ];
 
-/** Adds `payonce db recover`. */
 export function addRecover(db: Command, session: Session): void {
   withServer(
     db
@@ -47,11 +45,7 @@ export function addRecover(db: Command, session: Session): void {
     .action((chosen: Chosen) => recover(session, chosen));
 }
 
-/**
- * Empties the table ReplayCache. Appends to the database the transitions that only the Ledger has, then writes the
- * queue entries and references that these transitions imply. Afterwards, the functions accept this database, even if it
- * is a new one. Safe to repeat.
- */
+/** Afterwards, the functions accept this database, even if it is a new one. Safe to repeat. */
 async function recover(session: Session, { segments, shard, ...chosen }: Chosen): Promise<void> {
   const target = await session.aws();
   const opened = await openTables(target);

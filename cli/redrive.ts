@@ -15,7 +15,6 @@ import { ParkedAgain, redrive } from './redriving.ts';
 import { invoke } from './republishing.ts';
 import { type Session, table } from './session.ts';
 
-/** Polling interval of an SQS task, in milliseconds. */
 const POLL_INTERVAL_MS = 1_000;
 
 interface RedrivenQueue {
@@ -25,7 +24,6 @@ interface RedrivenQueue {
   readonly reasons: readonly string[];
 }
 
-/** Adds `payonce redrive`. */
 export function addRedrive(program: Command, session: Session): void {
   program
     .command('redrive')
@@ -49,7 +47,7 @@ export function addRedrive(program: Command, session: Session): void {
     });
 }
 
-/** Redrives the dead letters of vendor calls. A deployment without orders has none. */
+/** A deployment without orders has no vendor calls. */
 async function redriveVendors(
   session: Session,
   target: AwsTarget,
@@ -113,7 +111,7 @@ async function redriveQueues(target: AwsTarget, report: (text: string) => void):
   return results;
 }
 
-/** Redrives the batches that the archiver parked after failures. A deployment without an archive has none. */
+/** A deployment without an archive has no such queue. */
 async function redriveArchive(target: AwsTarget, report: (text: string) => void): Promise<readonly RedrivenQueue[]> {
   const parked = await stackOutput(target, 'service', 'parkedArchiveQueue');
   if (parked === undefined) return [];

@@ -8,21 +8,16 @@ import {
 import { CliFailure } from './failure.ts';
 
 export interface Redriven {
-  /** Number of messages that were processed and deleted. */
   readonly done: number;
-  /** Number of messages that failed. These messages remain in the queue, or were parked again as new messages. */
+  /** Failed messages remain in the queue, or were parked again as new messages. */
   readonly failed: number;
 }
 
 /** Thrown when the processing of a message failed, and its work was parked again as a new message. */
 export class ParkedAgain extends CliFailure {}
 
-/** Visibility timeout of a message while it is processed, in seconds. */
 const VISIBILITY_SECONDS = 120;
-/**
- * Long-polling wait in seconds. A short poll queries only some servers and can miss messages (SQS, "Short and long
- * polling").
- */
+/** A short poll queries only some servers and can miss messages (SQS, "Short and long polling"). */
 const WAIT_SECONDS = 2;
 
 /**

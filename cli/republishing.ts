@@ -2,12 +2,9 @@ import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { RepublishAnswer, RepublishRequest } from '../lambdas/events/contract.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** Number of consecutive runs without progress after which the event bus is considered unavailable. */
 const MAX_STALLED_RUNS = 5;
 
 /**
- * Republishes a range in several runs until it is complete.
- *
  * @param onAnswer called after each run
  * @throws CliFailure when the function fails or makes no progress
  */
@@ -37,10 +34,7 @@ export async function republishRange(
   );
 }
 
-/**
- * Invokes a Lambda function, and returns its parsed result.
- * @throws CliFailure with the function's error message
- */
+/** @throws CliFailure with the function's error message */
 export async function invoke<Answer>(client: LambdaClient, functionName: string, payload: unknown): Promise<Answer> {
   const { FunctionError, Payload } = await client.send(
     new InvokeCommand({ FunctionName: functionName, Payload: JSON.stringify(payload) }),

@@ -18,7 +18,6 @@ export const RESTORABLE = ['idempotency', 'ledger', 'registry', 'views'] as cons
 export type Restorable = (typeof RESTORABLE)[number];
 
 export interface RestoreRequest {
-  /** Names of the tables in use, keyed by `idempotency`, `ledger`, `registry` and `views`. */
   readonly tables: Readonly<Record<Restorable, string>>;
   readonly only: readonly Restorable[];
   /**
@@ -47,15 +46,14 @@ export interface RestoreTools {
 /** The value of the setting `restoredTables`. */
 export type Restored = Partial<Record<Restorable | 'ledgerStream', string>>;
 
-/** Polling interval of a table's status, in milliseconds. */
 const POLL_INTERVAL_MS = 10_000;
-/** Maximum number of polls, equal to one day. AWS documents no limit for a restore, and most take less than an hour. */
+/** One day. AWS documents no limit for a restore, and most take less than an hour. */
 const MAX_POLLS = 8_640;
 
 /**
- * Restores tables to a point in time, each with its margin. Then configures the settings that DynamoDB does not restore
- * (Amazon DynamoDB API reference, RestoreTableToPointInTime): Stream, time to live, point-in-time recovery, and
- * deletion protection. An interrupted command can be repeated: it does not restore a table whose copy already exists.
+ * DynamoDB does not restore the settings that are configured afterwards: Stream, time to live, point-in-time recovery,
+ * and deletion protection (Amazon DynamoDB API reference, RestoreTableToPointInTime). An interrupted command can be
+ * repeated: it does not restore a table whose copy already exists.
  *
  * @throws CliFailure when a table to restore no longer exists, was itself restored to this time, or is not restored
  * after a day
@@ -93,7 +91,6 @@ export async function restoreTables(
   return restored;
 }
 
-/** Returns the name of a restored table: the original table's name, followed by the restore time in Unix seconds. */
 function restoredName(source: string, toSeconds: number): string {
   return `${source.replace(/-r\d{1,10}$/, '')}-r${toSeconds}`;
 }
@@ -131,7 +128,7 @@ export async function active({ client, wait, report }: RestoreTools, name: strin
   throw new CliFailure(ExitCode.incomplete, `${name} is not restored after a day: run the command again.`);
 }
 
-/** Configures a table as declared in the templates (lib/constructs), without changing its existing settings. */
+/** The templates (lib/constructs) declare the same configuration. Existing settings stay unchanged. */
 export async function configure(
   tools: RestoreTools,
   kind: Restorable,

@@ -7,16 +7,10 @@ import { StateFile } from '../local/state-file.ts';
 import type { AwsTarget } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 
-/** Output, terminal and key generator that a command uses. */
 export interface Surroundings {
-  /** Writes a line or a document to standard output. */
   readonly print: (text: string) => void;
-  /**
-   * Writes a line to standard error.
-   * @default the line is omitted
-   */
+  /** @default the line is omitted */
   readonly note?: (text: string) => void;
-  /** True if the output is a terminal. Progress is then shown in place. */
   readonly isTerminal: boolean;
   readonly freshKey: () => string;
 }
@@ -30,13 +24,11 @@ interface Options {
   readonly stack?: string;
 }
 
-/** Minimum interval between two progress lines that are not shown on a terminal, in milliseconds. */
+/** Applies to progress lines that are not shown on a terminal. */
 const PROGRESS_INTERVAL_MS = 10_000;
 
-/** State of the running local stack, as `npm start` wrote it. */
 type LocalStack = NonNullable<ReturnType<StateFile['read']>>;
 
-/** One invocation of the command line, with its target and output. */
 export class Session {
   readonly freshKey: () => string;
   readonly #program: Command;
@@ -76,9 +68,7 @@ export class Session {
   }
 
   /**
-   * Returns the local stack with `--local`, otherwise undefined.
-   * @throws CliFailure as {@link localStack}, if an environment is also given, or if `--stack` names no stack of
-   * Payonce
+   * @throws CliFailure as {@link localStack}, if an environment is also given, or if `--stack` names no Payonce stack
    */
   async local(): Promise<LocalStack | undefined> {
     const { local = false } = this.#options;
@@ -89,10 +79,7 @@ export class Session {
     return this.localStack();
   }
 
-  /**
-   * Returns the local stack, for a command that only the local stack supports.
-   * @throws CliFailure when no local stack runs, or it does not respond
-   */
+  /** @throws CliFailure when no local stack runs, or it does not respond */
   async localStack(): Promise<LocalStack> {
     const { directory } = this.#options;
     const state = new StateFile(directory);
@@ -106,7 +93,7 @@ export class Session {
     throw new CliFailure(ExitCode.notFound, `No local stack runs in ${directory}: start it with "npm start".`);
   }
 
-  /** The operator's name in the activity log. */
+  /** The activity log records this name. */
   get operator(): string {
     return this.#options.operator;
   }
@@ -118,24 +105,21 @@ export class Session {
     return accessTo(local);
   }
 
-  /** The directory of the local stack, in which commands also store their state. */
+  /** Directory of the local stack. Commands also store their state in it. */
   get directory(): string {
     return this.#options.directory;
   }
 
-  /** Prints one of several events of a command: as a line of text, or with `--json` as a line of JSON. */
   writeLine(document: object, line: string): void {
     const { json = false } = this.#options;
     this.#surroundings.print(json ? JSON.stringify(document) : line);
   }
 
-  /** Shows the result: one JSON document with `--json`, otherwise lines of text. */
   show(document: unknown, lines: readonly string[]): void {
     const { json = false } = this.#options;
     this.#surroundings.print(json ? JSON.stringify(document, null, 2) : lines.join('\n'));
   }
 
-  /** Writes a text that is not part of the result to standard error. */
   note(text: string): void {
     this.#surroundings.note?.(text);
   }
@@ -174,7 +158,6 @@ export class Session {
   }
 }
 
-/** Formats rows under headings, with each column as wide as its widest cell. */
 export function table(headings: readonly string[], rows: readonly (readonly string[])[]): readonly string[] {
   const all = [headings, ...rows];
   const widths = headings.map((_, column) => Math.max(...all.map((row) => row[column]?.length ?? 0)));
@@ -186,12 +169,11 @@ export function table(headings: readonly string[], rows: readonly (readonly stri
   );
 }
 
-/** Formats a time in whole seconds, for example `2026-01-01T00:00:00Z`. */
+/** Omits milliseconds, for example `2026-01-01T00:00:00Z`. */
 export function isoTime(timeMs: number): string {
   return `${new Date(timeMs).toISOString().slice(0, 19)}Z`;
 }
 
-/** Returns a parser for an option whose value is a number from 1 to `most`. */
 export function readCountOf(most: number): (text: string) => number {
   return (text) => {
     const count = Number(text);
@@ -200,7 +182,6 @@ export function readCountOf(most: number): (text: string) => number {
   };
 }
 
-/** Parses an option whose value is a time in Unix seconds. */
 export function readSeconds(text: string): number {
   if (/^\d{1,10}$/.test(text)) return Number(text);
   throw new InvalidArgumentError(`${text} is not a time in Unix seconds. Example: 1772366400.`);

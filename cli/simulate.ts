@@ -7,7 +7,7 @@ import { CliFailure, ExitCode } from './failure.ts';
 const SIMULATOR = fileURLToPath(new URL('../test/world/simulator/simulate.ts', import.meta.url));
 const MUTANTS = fileURLToPath(new URL('../test/world/mutants/simulate-mutants.ts', import.meta.url));
 
-/** Adds `payonce simulate`, which needs no deployment. Only a clone has the simulator; the package does not. */
+/** Only a clone has the simulator; the package does not. */
 export function addSimulate(program: Command): void {
   if (!existsSync(SIMULATOR)) return;
   program

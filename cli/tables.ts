@@ -31,10 +31,9 @@ import { isoTime, readCountOf, readSeconds, type Session } from './session.ts';
 /** Tables that are restored by default. The Views are rebuilt from the Ledger instead. */
 const RESTORED_TOGETHER: readonly Restorable[] = ['idempotency', 'ledger', 'registry'];
 const MAX_SEGMENTS = 64;
-/** Maximum number of ids that are printed. The JSON document contains all. */
+/** The JSON document contains all ids. */
 const MAX_SHOWN = 50;
 
-/** After a recovery from the Ledger: actions that the operator must take, losses that remain, and repeated work. */
 const LEFT = [
   'Webhook deliveries: after you start the functions, run "payonce events republish" for the events since a day before the restored time.',
   'E-mails that were sent since the restored time can be sent again; the mail service has no idempotency keys.',
@@ -47,7 +46,6 @@ const ERASED_IS_BACK = 'Personal data that was erased since the restored time is
 
 type Opened = Omit<OpenedAuthority, 'postgres'>;
 
-/** Adds `payonce tables`. */
 export function addTables(program: Command, session: Session): void {
   const tables = program
     .command('tables')
@@ -96,7 +94,6 @@ export function addTables(program: Command, session: Session): void {
 }
 
 /**
- * Recovers the tables after a restore.
  * @throws CliFailure as {@link requireAuthority}, while a tenant is being moved, or if payments or orders cannot be
  * read, lack a transition or differ from PostgreSQL
  */
@@ -159,7 +156,7 @@ async function recover(session: Session, { client, tables, pacing }: Opened, seg
     throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read, or lack a transition.`);
 }
 
-/** If PostgreSQL is the authority, copies from it the rows that the restored tables lack. Safe to repeat. */
+/** Copies the rows that the restored tables lack. Safe to repeat. */
 async function recopy(
   session: Session,
   { client, tables, pacing }: Opened,
@@ -215,10 +212,7 @@ async function recopy(
     throw new CliFailure(ExitCode.incomplete, `${bad} payments and orders cannot be read, or differ from PostgreSQL.`);
 }
 
-/**
- * Formats a lost operation. The processor may have executed it: retry the request, or search the processor's books, to
- * find out.
- */
+/** The processor may have executed the operation: retry the request, or search the processor's books, to find out. */
 function lineOfLost({ operationId, kind, writtenAtMs }: LostOperation): string {
   return `lost        ${operationId} (${kind} of ${isoTime(writtenAtMs)})`;
 }

@@ -10,14 +10,10 @@ import { CliFailure, ExitCode } from './failure.ts';
 import { type AskApi, addAccess, createApiCaller, Refusal, readAnswer, TENANT } from './operator-api.ts';
 import type { Session } from './session.ts';
 
-/** Maximum number of polls. The sandbox's bank disputes a charge after two seconds. */
+/** The sandbox's bank disputes a charge after two seconds. */
 const MAX_POLLS = 60;
 const POLL_INTERVAL_MS = 500;
 
-/**
- * Steps that cause an event: create a payment or an order with the sandbox, then, if the event needs it, request a
- * change or an action of the bank.
- */
 interface Scenario {
   readonly path: '/v1/payments' | '/v1/orders';
   readonly body: Readonly<Record<string, unknown>>;
@@ -35,7 +31,7 @@ const paid = (source: string, more: Readonly<Record<string, unknown>> = {}, chan
   ...defined({ change }),
 });
 
-/** Scenarios that use the sources of the sandbox (docs/reference/sandbox.md). */
+/** The sources are the sandbox's (docs/reference/sandbox.md). */
 export const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'payment.processing': paid('tok_async'),
   'payment.requires_action': paid('tok_action'),
@@ -61,13 +57,9 @@ export const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 const made = z.looseObject({ id: z.string(), status: z.string(), payment: z.string().optional() });
-/**
- * The payment or order in the problem document that the API returns after a failure. An order contains the id of its
- * payment.
- */
+/** An order contains the id of its payment. */
 const ended = z.union([z.looseObject({ order: made }), z.looseObject({ payment: made })]);
 
-/** Adds `payonce trigger`. */
 export function addTrigger(program: Command, session: Session): void {
   const command = program
     .command('trigger <event>')
@@ -106,7 +98,6 @@ async function play(ask: AskApi, { path, body, change }: Scenario, set: Fields):
   return ask('POST', `${path}/${readAnswer(made, created).id}/${change}`, change === 'refunds' ? {} : undefined);
 }
 
-/** Waits until the charge has the refund or dispute, and then calls the sandbox control. */
 async function control(session: Session, payment: string, bank: Scenario['bank']): Promise<void> {
   if (bank === undefined) return;
   const { url, secret } = await sandboxOf(session);

@@ -33,10 +33,7 @@ import { type AwsTarget, openTables, stackOutput } from './deployment.ts';
 import { CliFailure, ExitCode } from './failure.ts';
 import { isoTime, readSeconds, type Session } from './session.ts';
 
-/**
- * Maximum number of findings that are printed. The JSON document contains all findings that were stored, and the number
- * of further findings.
- */
+/** The JSON document contains all findings that were stored, and the number of further findings. */
 const MAX_SHOWN = 50;
 
 type AnyFinding = RowFinding | ManifestFinding | BucketFinding | ReplacedObject;
@@ -53,7 +50,6 @@ interface Chosen {
   readonly lock?: Lock;
 }
 
-/** Adds `payonce verify`. */
 export function addVerify(program: Command, session: Session): void {
   program
     .command('verify')
@@ -138,7 +134,7 @@ async function verify(session: Session, chosen: Chosen): Promise<void> {
   if (counts.chains === 0) refuseNothing(chosen);
 }
 
-/** Returns the chosen time range. @throws CliFailure when the range is empty */
+/** @throws CliFailure when the range is empty */
 function chosenBounds({ from, to }: Chosen, nowMs: number): Bounds {
   const fromMs = from === undefined ? NO_BOUNDS.fromMs : from * 1000;
   const untilMs = to === undefined ? nowMs : to * 1000;
@@ -146,14 +142,14 @@ function chosenBounds({ from, to }: Chosen, nowMs: number): Bounds {
   throw new CliFailure(ExitCode.usage, 'The range is empty: --from must be earlier than --to, and than now.');
 }
 
-/** Fails a verification that found no rows, unless only a time range was chosen. @throws CliFailure */
+/** A time range alone may have no rows. @throws CliFailure */
 function refuseNothing({ from, to, payment }: Chosen): void {
   if (payment === undefined && (from ?? to) !== undefined) return;
   const what = payment === undefined ? 'no row' : `no row of ${payment}`;
   throw new CliFailure(ExitCode.notFound, `Nothing was verified: ${what} was found.`);
 }
 
-/** Checks the bucket itself: the configuration that protects its objects, and that each object has only one version. */
+/** The configuration must protect the objects, and each object must have only one version. */
 async function bucketFindings(
   session: Session,
   target: AwsTarget,
@@ -171,10 +167,7 @@ async function bucketFindings(
 
 const DAYS_OF_YEAR = 365;
 
-/**
- * Parses an object lock such as `compliance:10`.
- * @throws InvalidArgumentError for any other text
- */
+/** @throws InvalidArgumentError for any other text than, for example, `compliance:10` */
 function readLock(text: string): Lock {
   const { mode, years } = /^(?<mode>governance|compliance):(?<years>[1-9]\d{0,2})$/.exec(text)?.groups ?? {};
   if (mode === undefined)
@@ -184,10 +177,7 @@ function readLock(text: string): Lock {
   return { mode: mode === 'compliance' ? mode : 'governance', days: Number(years) * DAYS_OF_YEAR };
 }
 
-/**
- * Returns a function that verifies signatures with the public key in a file.
- * @throws CliFailure when the file has no public key
- */
+/** @throws CliFailure when the file has no public key */
 function signatureOf(file: string): (text: string, signature: string) => boolean {
   try {
     const key = createPublicKey(readFileSync(file));
@@ -197,10 +187,6 @@ function signatureOf(file: string): (text: string, signature: string) => boolean
   }
 }
 
-/**
- * Returns the table and the rows to verify. If the whole table is verified, also returns the approximate number of
- * rows.
- */
 async function chosenLedger(target: AwsTarget, chosen: Chosen, bounds: Bounds, chain: string | undefined) {
   const { client, tables, pacing } = await openTables(target);
   const table = chosen.table ?? tables.ledger;
@@ -236,15 +222,11 @@ function chainNamed(text: string): string {
   return partitionOfChain(id);
 }
 
-/**
- * Returns the approximate row count, which DynamoDB updates about every six hours (Amazon DynamoDB API reference,
- * "TableDescription").
- */
+/** DynamoDB updates the approximate count about every six hours (Amazon DynamoDB API reference, "TableDescription"). */
 async function rowCount(client: DynamoDBClient, TableName: string): Promise<number | undefined> {
   return (await client.send(new DescribeTableCommand({ TableName }))).Table?.ItemCount;
 }
 
-/** Saves the progress of one verification in a file. */
 class Progress {
   readonly file: string;
   readonly #request: string;
@@ -255,10 +237,7 @@ class Progress {
     mkdirSync(dirname(file), { recursive: true });
   }
 
-  /**
-   * Reads the saved progress.
-   * @throws CliFailure when the file is unreadable, or belongs to a verification with other options
-   */
+  /** @throws CliFailure when the file is unreadable, or belongs to a verification with other options */
   read(): RowsState {
     if (!existsSync(this.file)) return ROWS_BEGIN;
     try {
@@ -280,10 +259,7 @@ class Progress {
   }
 }
 
-/**
- * Returns a function that formats the rate and the estimated time left.
- * @param expected rows of the whole table; undefined when their number is unknown
- */
+/** @param expected rows of the whole table; undefined when their number is unknown */
 function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsState, nowMs: number) => string {
   let first: number | undefined;
   return ({ phase, after, counts: { rows, chains } }, nowMs) => {
@@ -296,10 +272,7 @@ function rateOf(expected: number | undefined, beganAtMs: number): (state: RowsSt
   };
 }
 
-/**
- * Formats a change that was made by hand. Such a change is reported, but is not a finding: someone may have restored
- * the row.
- */
+/** A change by hand is reported, but is not a finding: someone may have restored the row. */
 function changeLine({ chain, sort, change, atMs, object, line }: ChangeLine): string {
   const what = change === 'REMOVE' ? 'removed' : 'changed';
   return `${what} by hand  chain=${chain}  sort=${sort}  at=${isoTime(atMs)}  object=${object}  line=${line}`;

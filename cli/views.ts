@@ -28,10 +28,9 @@ interface Options {
 
 const MAX_SEGMENTS = 64;
 const LONGEST_SETTLE_SECONDS = 900;
-/** Maximum number of differences that are printed. The JSON document contains all. */
+/** The JSON document contains all differences. */
 const MAX_SHOWN = 50;
 
-/** Adds `payonce views`. */
 export function addViews(program: Command, session: Session): void {
   const views = program.command('views').description('rebuilds the Views, the table of lists, entries and balances');
 
@@ -107,10 +106,7 @@ async function rebuild(session: Session, { compare = false, segments, settle, st
   if (!compare) rmSync(file, { force: true });
 }
 
-/**
- * Reads the saved progress of a rebuild. Without a file, returns the state of a new rebuild.
- * @throws CliFailure when the file is not JSON
- */
+/** @throws CliFailure when the file is not JSON */
 function savedState(file: string, segments: number): RebuildState {
   if (!existsSync(file)) return initialRebuildState(segments);
   try {
