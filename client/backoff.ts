@@ -1,6 +1,5 @@
 /** Upper limit of the first pause, in milliseconds. The limit doubles with each attempt. */
 const FIRST_CEILING_MS = 500;
-/** Upper limit of all pauses, in milliseconds. */
 const HIGHEST_CEILING_MS = 8_000;
 
 /**

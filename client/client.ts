@@ -79,7 +79,6 @@ function checkedOptions(given: Partial<ClientOptions> | undefined): ClientOption
   return { ...given, url, keys };
 }
 
-/** Describes a `POST` request. Every operation is a `POST`, except for the deletion of an endpoint. */
 const post = (path: string, params?: object) => ({ method: 'POST', path, ...(params === undefined ? {} : { params }) });
 
 function payments(changes: Operations, reading: ReadClient) {
@@ -122,7 +121,6 @@ function payments(changes: Operations, reading: ReadClient) {
   };
 }
 
-/** Returns the functions for one kind of change to payments: captures, cancellations or refunds. */
 function parts<Part extends { readonly status: string }>(
   reading: ReadClient,
   name: 'refunds' | 'captures' | 'cancellations',

@@ -55,10 +55,7 @@ export function fileKeys(folder: string): KeyStore {
   };
 }
 
-/**
- * Writes a row to a temporary file, and removes the file afterwards, even if the disk is full.
- * @param use links or renames the file, which is complete and on disk
- */
+/** @param use links or renames the file, which is complete and on disk */
 async function writeDraft(root: string, row: StoredOperation, use: (draft: string) => Promise<void>): Promise<void> {
   const draft = join(root, `.${randomUUID()}.draft`);
   try {

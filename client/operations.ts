@@ -44,7 +44,6 @@ export class Operations {
   }
 
   /**
-   * Runs an operation.
    * @throws TypeError if the parameters are not an object
    * @throws ProblemError when the API responds with a problem
    * @throws PayonceError `operation_changed` before anything is sent; `invalid_operation`; `invalid_key_store`; the
@@ -90,7 +89,7 @@ export class Operations {
   }
 }
 
-/** Refuses parameters that are not an object, before they are stored: such a row could never be sent or corrected. */
+/** A row with other parameters could never be sent or corrected, so they are refused before they are stored. */
 function bodyOf(params: object): string {
   const body: unknown = JSON.stringify(params);
   if (!isObjectText(body)) throw new TypeError('the parameters must be an object, for example { amount: 1000, … }');
@@ -137,7 +136,7 @@ function settled(answer: Answer, mayHaveTakenEffect = false): object {
   return answer.value;
 }
 
-/** Returns the names of fields that differ between two requests. As in the API, the order of fields does not matter. */
+/** The order of fields does not matter, as in the API. */
 function differences(stored: StoredRequest, offered: StoredRequest): readonly string[] {
   const rest = (['mode', 'method', 'path'] as const).filter((each) => stored[each] !== offered[each]);
   if (stored.body === offered.body) return rest;
@@ -147,7 +146,6 @@ function differences(stored: StoredRequest, offered: StoredRequest): readonly st
   return [...rest, ...names.filter((name) => left.get(name) !== right.get(name))];
 }
 
-/** Returns the fields of a body, each as text with its own fields in canonical order. */
 function fieldsOf(body: string): ReadonlyMap<string, string> {
   const value = JSON.parse(body) as object;
   return new Map(Object.entries(value).map(([name, inner]) => [name, JSON.stringify(sorted(inner))]));

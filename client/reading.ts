@@ -15,12 +15,11 @@ interface Page<Item> {
 
 type Query = Readonly<Record<string, string | number | undefined>>;
 
-/** Default time limit of a wait, in milliseconds. A payer's bank usually decides within this time. */
+/** A payer's bank usually decides within this time. */
 const WAIT_MS = 120_000;
-/** Maximum number of polls of one wait. A wait of a few minutes stays below this limit. */
+/** A wait of a few minutes stays below this limit. */
 const MAX_POLLS = 1_000;
 
-/** Sends requests that are safe to repeat. */
 export class ReadClient {
   readonly #sender: Sender;
   readonly #around: Runtime;
@@ -31,7 +30,6 @@ export class ReadClient {
   }
 
   /**
-   * Reads an object.
    * @throws ProblemError when the API responds with a problem
    * @throws PayonceError as `Sender.send`
    */
@@ -39,12 +37,10 @@ export class ReadClient {
     return this.#ask('GET', path, null, limits);
   }
 
-  /** Sets fields of an object. */
   async set<Value>(path: string, params: object, limits: Limits = {}): Promise<Value> {
     return this.#ask('PATCH', path, JSON.stringify(params), limits);
   }
 
-  /** Yields all objects of a list, page by page. */
   async *pages<Item extends object>(path: string, query: Query = {}, limits: Limits = {}): AsyncGenerator<Item> {
     const from = query['ending_before'] === undefined ? 'starting_after' : 'ending_before';
     for (let cursor = query[from]; ; ) {
@@ -65,11 +61,7 @@ export class ReadClient {
     }
   }
 
-  /**
-   * Polls an object until it has an outcome.
-   *
-   * @throws UnfinishedError when it has no outcome in time; the errors of `get`
-   */
+  /** @throws UnfinishedError when the object has no outcome in time; the errors of `get` */
   async wait<Value>(path: string, isOpen: (value: Value) => boolean, limits: Limits = {}): Promise<Value> {
     const { timeoutMs = WAIT_MS, signal } = limits;
     const untilMs = this.#around.elapsedMs() + timeoutMs;
@@ -91,10 +83,7 @@ export class ReadClient {
   }
 }
 
-/**
- * Returns the position of the last object, by which the next page is requested. Transitions have a sequence number
- * instead of an id.
- */
+/** Transitions have a sequence number instead of an id. */
 function placeOf(last: object | undefined): string | undefined {
   const { id, sequence } = (last ?? {}) as { readonly id?: string; readonly sequence?: number };
   return id ?? (sequence === undefined ? undefined : String(sequence));

@@ -7,7 +7,7 @@ export interface Sent {
   readonly method: string;
   readonly path: string;
   readonly body: string | null;
-  /** The idempotency key. Absent for requests that are safe to repeat. */
+  /** Absent for requests that are safe to repeat. */
   readonly key?: string;
 }
 
@@ -30,7 +30,7 @@ export type Answer =
   | { readonly kind: 'success'; readonly status: number; readonly text: string; readonly value: object }
   | { readonly kind: 'problem'; readonly status: number; readonly text: string; readonly problem: Problem };
 
-/** A response. `sentBefore` is true if the API may have received an earlier attempt, even from an earlier process. */
+/** `sentBefore` is true if the API may have received an earlier attempt, even from an earlier process. */
 export type Answered = Answer & { readonly sentBefore: boolean };
 
 type Attempt =
@@ -45,11 +45,9 @@ type Attempt =
     };
 
 const TIMEOUT_MS = 60_000;
-/** Time limit of one attempt, in milliseconds. The API's gateway responds within 29 s. */
+/** The API's gateway responds within 29 s. */
 const ATTEMPT_MS = 30_000;
-/**
- * Maximum number of attempts. A timeout of some minutes allows fewer attempts; this limit ends the loop in any case.
- */
+/** A timeout of some minutes allows fewer attempts; this limit ends the loop in any case. */
 const MAX_ATTEMPTS = 100;
 /** Retried statuses, which a gateway or proxy in front of the API may return. */
 const PASSING_STATUS = new Set([408, 425, 429, 500, 502, 503, 504]);
@@ -75,7 +73,7 @@ const UNREACHABLE: ReadonlyMap<unknown, ClientCode> = new Map<unknown, ClientCod
 const NO_NAME_SERVER = 'EAI_AGAIN';
 
 export interface SenderOptions {
-  /** The address of the API, with the stage and without a trailing slash. */
+  /** Includes the stage, and has no trailing slash. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
 }
@@ -195,12 +193,12 @@ export class Sender {
   }
 }
 
-/** Returns the code of a failed connection, as Node reports it. A browser does not say why a connection failed. */
+/** A browser does not say why a connection failed. */
 function networkCode(error: unknown): unknown {
   return causeOf(error)?.code;
 }
 
-/** Returns the reason of a failed attempt. The message of `fetch` itself is only `fetch failed`. */
+/** The message of `fetch` itself is only `fetch failed`. */
 function reasonOf(error: unknown): string {
   const message = causeOf(error)?.message;
   return typeof message === 'string' && message !== ''

@@ -60,7 +60,7 @@ export async function verifyWebhook(
   return JSON.parse(new TextDecoder().decode(received)) as WebhookEvent;
 }
 
-/** Checks the arguments, for callers without types. The error names the invalid argument. */
+/** The error names the invalid argument. */
 function checked(body: unknown, headers: unknown, options: Partial<WebhookOptions> | undefined): WebhookOptions {
   if (typeof body !== 'string' && !ArrayBuffer.isView(body))
     throw invalid('the body must be the text or the bytes as received, not parsed JSON');
@@ -101,10 +101,6 @@ async function keyOf(secret: string): Promise<Key> {
   return crypto.subtle.importKey('raw', bytes, { name: 'HMAC', hash: 'SHA-256' }, false, ['verify']);
 }
 
-/**
- * Decodes base64.
- * @returns undefined for text that is not base64
- */
 function bytesOf(base64: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(base64), (each) => each.charCodeAt(0));

@@ -169,7 +169,7 @@ class Life:
         os.close(writing)
 
     def end(self) -> Any:
-        """Wait for the end of the process. Return its outcome; ``None`` if it crashed."""
+        """Return ``None`` if the process crashed."""
         with open(self._reading, "rb") as file:
             said = file.read()
         _, state = os.waitpid(self._process, 0)
@@ -180,7 +180,7 @@ class Life:
 
 
 def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
-    """Run every combination of crash points. The loop ends when a process finishes before it reaches its point."""
+    """The loop ends when a process finishes before it reaches its point."""
     for point in count():
         if not before and point % PLAN.get("parts", 1) != PLAN.get("part", 0) % PLAN.get("parts", 1):
             continue
@@ -196,7 +196,6 @@ def histories(crashes: int, before: tuple[int, ...] = ()) -> Iterator[History]:
 
 
 def races() -> Iterator[History]:
-    """In each round, start processes that pay at the same time."""
     for _ in range(PLAN["rounds"]):
         amount = next(AMOUNTS)
         starts, go = os.pipe()

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Part = TypeVar("Part")
 
 WAIT_SECONDS = 120.0
-"""Default time limit of a wait. A payer's bank usually decides within this time."""
+"""A payer's bank usually decides within this time."""
 
 
 class Client:
@@ -64,7 +64,7 @@ class Client:
 
 
 class _Resource:
-    """The requests for one kind of object. ``timeout_seconds`` limits all attempts and the pauses between them."""
+    """``timeout_seconds`` limits all attempts and the pauses between them."""
 
     def __init__(self, changes: Operations | None, reading: Reading, root: str) -> None:
         self._changes = changes

@@ -91,7 +91,6 @@ class DatabaseKeys:
 
 
 def _placeholder(connection: Connection) -> str:
-    """Return the placeholder of the connection's driver, by the ``paramstyle`` of its module."""
     drivers = [sys.modules.get(base.__module__.partition(".")[0]) for base in type(connection).__mro__]
     styles = [getattr(driver, "paramstyle", None) for driver in drivers]
     for style in styles:

@@ -110,12 +110,11 @@ _PASSING = frozenset(
 
 
 def is_passing(code: str, status: int) -> bool:
-    """Return whether the client retries the problem. It also retries unknown codes of 5xx answers."""
+    """Also true for unknown codes of 5xx answers."""
     return code in _PASSING or (code not in RECOVERIES and status >= 500)
 
 
 def is_final(code: str) -> bool:
-    """Return whether the API has stored the problem as the final answer for the idempotency key."""
     return RECOVERIES.get(code) == _FINAL
 
 
@@ -200,7 +199,6 @@ class FinalProblemError(ProblemError):
 
 
 def problem_error(problem: Problem, *, may_have_taken_effect: bool = False) -> ProblemError:
-    """Return the error for a problem."""
     kind = FinalProblemError if is_final(problem["code"]) else ProblemError
     return kind(problem, may_have_taken_effect=may_have_taken_effect)
 

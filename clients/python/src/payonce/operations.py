@@ -16,7 +16,7 @@ _LONGEST_NAME = 200
 
 
 class Operations:
-    """Runs operations. Different processes may perform the steps of one operation."""
+    """Different processes may perform the steps of one operation."""
 
     def __init__(self, keys: KeyStore, sender: Sender, mode: str | None, around: Surroundings) -> None:
         self._keys = keys
@@ -27,7 +27,7 @@ class Operations:
     def run(
         self, method: str, path: str, params: Mapping[str, Any] | None, operation: str, timeout_seconds: float
     ) -> Any:
-        """Run an operation, and return the object of its answer.
+        """Return the object of the answer.
 
         Raises ProblemError when the API answers with a problem; OperationChangedError before anything is sent;
         PayonceError ``invalid_operation`` or ``invalid_key_store``; the errors of ``Sender.send``; TypeError if the
@@ -87,7 +87,7 @@ class Operations:
 
 
 def _is_name(operation: object) -> bool:
-    """Return whether this is a valid operation name. Counts UTF-16 code units, as the TypeScript client does."""
+    """Counts UTF-16 code units, as the TypeScript client does."""
     if not isinstance(operation, str):
         return False
     try:
@@ -140,7 +140,7 @@ def _has_address_of(stored: StoredRequest, offered: StoredRequest) -> bool:
 
 
 def differences(stored: StoredRequest, offered: StoredRequest) -> list[str]:
-    """Return the names of fields that differ between two requests. As in the API, the order of fields is irrelevant."""
+    """As in the API, the order of fields is irrelevant."""
     one, two = asdict(stored), asdict(offered)
     names = [name for name in _ADDRESS if one[name] != two[name]]
     if stored.body == offered.body:
@@ -152,5 +152,4 @@ def differences(stored: StoredRequest, offered: StoredRequest) -> list[str]:
 
 
 def _fields_of(body: str) -> dict[str, str]:
-    """Return the fields of a body, each as text with its own fields in canonical order."""
     return {name: json.dumps(value, sort_keys=True) for name, value in json.loads(body).items()}

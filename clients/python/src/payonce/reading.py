@@ -13,26 +13,24 @@ from .surroundings import Surroundings
 from .waiting import pause_seconds
 
 _MAX_POLLS = 1_000
-"""Maximum number of polls of one wait. A wait of a few minutes stays below this limit."""
+"""A wait of a few minutes stays below this limit."""
 
 
 class Reading:
-    """Reads objects and lists, and waits for outcomes."""
 
     def __init__(self, sender: Sender, around: Surroundings) -> None:
         self._sender = sender
         self._around = around
 
     def get(self, path: str, timeout_seconds: float) -> Any:
-        """Read an object. Raises ProblemError, and the errors of ``Sender.send``."""
+        """Raises ProblemError, and the errors of ``Sender.send``."""
         return self._ask("GET", path, None, timeout_seconds)
 
     def set(self, path: str, params: Mapping[str, Any], timeout_seconds: float) -> Any:
-        """Set fields of an object."""
         return self._ask("PATCH", path, json.dumps(params), timeout_seconds)
 
     def pages(self, path: str, query: Mapping[str, Any] | None, timeout_seconds: float) -> Iterator[Any]:
-        """Yield all objects of a list, page by page. The time limit is for each page."""
+        """The time limit is for each page."""
         asked = dict(query or {})
         place = "starting_after" if asked.get("ending_before") is None else "ending_before"
         while True:
@@ -74,7 +72,7 @@ class Reading:
 
 
 def _place_of(data: list[Any]) -> str | None:
-    """Return the position of the last object. Transitions have a sequence number instead of an id."""
+    """Transitions have a sequence number instead of an id."""
     last = data[-1] if data else {}
     place = last.get("id", last.get("sequence"))
     return None if place is None else str(place)

@@ -15,9 +15,9 @@ from .waiting import parse_retry_after, pause_seconds
 
 TIMEOUT_SECONDS = 60.0
 _ATTEMPT_SECONDS = 30.0
-"""Time limit of one attempt. The API's gateway answers within 29 s."""
+"""The API's gateway answers within 29 s."""
 _MAX_ATTEMPTS = 100
-"""Maximum number of attempts. A time limit of a few minutes ends the loop earlier."""
+"""A time limit of a few minutes ends the loop earlier."""
 _PASSING_STATUS = frozenset({408, 425, 429, 500, 502, 503, 504})
 """Retried statuses, which a gateway or proxy in front of the API may return."""
 
@@ -40,7 +40,6 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Again:
-    """An attempt without a final answer."""
 
     why: Exception
     received: bool = True

@@ -11,7 +11,6 @@ _FIRST_CEILING_SECONDS = 0.5
 """Upper limit of the random part of the first pause. The limit doubles with each attempt."""
 _HIGHEST_CEILING_SECONDS = 8.0
 _LONGEST_SECONDS = 3_600
-"""Upper limit of a ``Retry-After``."""
 
 _MONTHS = "(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)"
 _TIME = r"[0-9]{2}:[0-9]{2}:[0-9]{2}"
