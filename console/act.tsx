@@ -25,7 +25,7 @@ export interface Field {
   readonly day?: DayOfRange;
   /** Set for a day that is sent as text, for example `2026-03-01`. */
   readonly isDate?: true;
-  /** Words to show as checkboxes. The field's value contains the checked words, separated by spaces; a list is sent. */
+  /** The field's value contains the checked words, separated by spaces; a list is sent. */
   readonly options?: readonly string[];
   /** Set for a field without an input: the content of `ask` sets its value. */
   readonly isHidden?: true;
@@ -38,10 +38,8 @@ export interface Form {
 
 interface ActProps {
   readonly name: string;
-  /** A sentence that describes the effect. */
   readonly does: string;
   readonly role: Role;
-  /** The reason why the action is not possible now. The button is then disabled. */
   readonly because?: string | undefined;
   /** Whether the address of the screen names this action. The button is then scrolled into view and focused. */
   readonly isLinked?: boolean | undefined;
@@ -52,25 +50,19 @@ interface ActProps {
   readonly fields: readonly Field[];
   /** Values of the fields when the dialog opens. */
   readonly initial?: Values;
-  /** Whether the API previews the effect (`dry_run`). The preview is shown before the action can be confirmed. */
+  /** A preview is shown before the action can be confirmed. */
   readonly preview?: true;
-  /** Content above the fields, for example data that helps the operator to decide. */
   readonly ask?: (form: Form) => ComponentChildren;
-  /** Describes the effect of the entered values, below the fields. */
   readonly effect?: (values: Values) => ComponentChildren;
-  /** Describes the effect that a preview shows. @default the status that the payment would have */
+  /** @default the status that the payment would have */
   readonly would?: (run: DryRun, values: Values) => ComponentChildren;
   /** Called when fields change. Returns the values to set in other fields. */
   readonly adapt?: (changed: Values, values: Values) => Values;
   readonly fixed?: Body;
-  /**
-   * Converts the entered values to fields of the request.
-   * @default each value is sent under the name of its form field
-   */
+  /** @default each value is sent under the name of its form field */
   readonly compose?: (entered: Body) => Body;
-  /** Renders fields of the response. The dialog shows them until the operator closes it. */
+  /** The dialog shows the content until the operator closes it. */
   readonly shows?: (answer: unknown) => ComponentChildren;
-  /** Returns the sentence that is shown after the action. */
   readonly says?: (answer: unknown) => string;
   /**
    * Called with the response after the action; if `shows` is set, only when the operator closes the dialog. The data of
@@ -81,13 +73,11 @@ interface ActProps {
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** Thrown when a field has an invalid value, so nothing was sent. */
 class Unsent extends Error {}
 
 /**
- * Offers an action to an operator, with a description of its effect and one confirmation. The idempotency key is
- * generated when the dialog opens, so a double click, or a retry after a lost response, causes only one action. Until
- * the outcome of a request is known, the dialog opens only with this request.
+ * The idempotency key is generated when the dialog opens, so a double click, or a retry after a lost response, causes
+ * only one action. Until the outcome of a request is known, the dialog opens only with this request.
  */
 export function Act(props: ActProps) {
   const { self } = useApi();
@@ -98,7 +88,6 @@ export function Act(props: ActProps) {
 }
 
 interface ActOnTargetProps extends ActProps {
-  /** The operator, the action and its target. */
   readonly act: string;
 }
 
@@ -154,10 +143,7 @@ interface DialogProps extends ActOnTargetProps {
   readonly close: () => void;
 }
 
-/**
- * Returns the state of an action, and the function `send`, which sends it, one request at a time.
- * @param show called with the values of the request, when only this request may be sent again
- */
+/** @param show called with the values of the request, when only this request may be sent again */
 function useSending(
   {
     attempt: opened,
@@ -299,14 +285,10 @@ function Dialog(props: DialogProps) {
 interface Failed {
   /** The error to show. Undefined if an earlier dialog sent the request. */
   readonly error: unknown;
-  /** Whether the action may have taken effect. */
   readonly isUnknown: boolean;
 }
 
-/**
- * Returns whether the request, or an earlier one with the same key, may have taken effect.
- * @param before whether an earlier request with the same key may have taken effect
- */
+/** @param before whether an earlier request with the same key may have taken effect */
 function isOutcomeUnknown(error: unknown, isDry: boolean, before: boolean): boolean {
   if (isDry || error instanceof Unsent) return before;
   if (!(error instanceof Refused) || error.status >= 500) return true;
@@ -367,7 +349,6 @@ function Choices({
 
 export type DryRun = Schemas['DryRun'];
 
-/** Shows the effect of a dry run: the status, the postings, and the payment's balances before and after the action. */
 function Previewed({
   run: { payment_status: status, needs_approval: waits, postings, balances },
   would = (
@@ -403,7 +384,6 @@ function Previewed({
   );
 }
 
-/** Shows the postings that an action would add. */
 export function Legs({ postings }: { readonly postings: DryRun['postings'] }) {
   return (
     <Table
@@ -427,10 +407,7 @@ export function Legs({ postings }: { readonly postings: DryRun['postings'] }) {
   );
 }
 
-/**
- * Shows content that only the response to an action contains. The second click of a double click does not close the
- * dialog.
- */
+/** The second click of a double click does not close the dialog. */
 function Ended({
   name,
   open,
@@ -453,10 +430,7 @@ function Ended({
   );
 }
 
-/**
- * Checks values before sending.
- * @throws Unsent when an amount is not valid in its currency, or no box of a required list is checked
- */
+/** @throws Unsent when an amount is not valid in its currency, or no box of a required list is checked */
 function refuseWrongValues(fields: readonly Field[], values: Values): void {
   for (const { name, label, currency, options, isOptional } of fields) {
     const given = (values[name] ?? '').trim();
@@ -467,7 +441,6 @@ function refuseWrongValues(fields: readonly Field[], values: Values): void {
   }
 }
 
-/** Returns the fields that were filled in, with their values in the API's format. */
 function bodyOf(fields: readonly Field[], values: Values): Body {
   return Object.fromEntries(
     fields.flatMap<[string, unknown]>(({ name, isWhole, day, options, isFlag, currency }) => {
@@ -483,7 +456,6 @@ function bodyOf(fields: readonly Field[], values: Values): Body {
   );
 }
 
-/** Shows the options of a field as checkboxes. */
 function Checked({
   field: { label, options = [] },
   value,

@@ -4,7 +4,7 @@ import { setClock } from './clock.ts';
 export type Schemas = components['schemas'];
 export type Role = Schemas['OperatorSelf']['role'];
 
-/** Thrown for a response with a status other than 2xx, from the API or from a gateway in front of it. */
+/** The response can be from the API or from a gateway in front of it. */
 export class Refused extends Error {
   override readonly name = 'Refused';
   readonly status: number;
@@ -19,7 +19,6 @@ export class Refused extends Error {
   }
 }
 
-/** Describes a response that is not from the API, but from a gateway or a proxy in front of it. */
 function withoutProblem(status: number): string {
   const from = `A gateway in front of the API returned ${status}.`;
   if (status === 504) return `${from} The API did not respond in time; a change may have taken effect.`;
@@ -33,29 +32,20 @@ class NoAnswer extends Error {
   override readonly name = 'NoAnswer';
 }
 
-/**
- * The address of the API, resolved relative to the page, so that the console works under every host, stage and prefix.
- */
+/** The address is relative to the page, so that the console works under every host, stage and prefix. */
 const ROOT = new URL('../', document.baseURI);
 
-/** Calls the API with the credential of one operator. `session.ts` stores the credential for reloads of the tab. */
+/** `session.ts` stores the credential for reloads of the tab. */
 export interface Api {
   readonly self: Schemas['OperatorSelf'];
   get<Answer>(path: string): Promise<Answer>;
-  /**
-   * Sends a change.
-   * @param key the idempotency key: the same for each retry of an action
-   */
+  /** @param key the idempotency key: the same for each retry of an action */
   send<Answer>(method: 'POST' | 'PATCH', path: string, body: unknown, key: string): Promise<Answer>;
-  /**
-   * Returns the API for a tenant.
-   * @param tenant the tenant and mode whose routes are called, for example `ten_desk/live`
-   */
+  /** @param tenant the tenant and mode whose routes are called, for example `ten_desk/live` */
   of(tenant: string): Api;
 }
 
 /**
- * Signs in with a credential.
  * @param ended called when the API no longer accepts the credential
  * @throws Refused when the credential is not valid, and NoAnswer without a readable response
  */
@@ -101,10 +91,7 @@ async function request(address: URL, init: RequestInit) {
   }
 }
 
-/**
- * Parses a response, which may be from a gateway in front of the API.
- * @returns undefined when the text is not JSON
- */
+/** The text may be from a gateway in front of the API. */
 function parsed(text: string): object | undefined {
   try {
     return JSON.parse(text) as object;

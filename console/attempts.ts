@@ -22,13 +22,13 @@ export function keepAttempt(act: string, { key, values }: Attempt): void {
   sessionStorage.setItem(`${STORED} ${act}`, JSON.stringify(kept));
 }
 
-/** Returns the stored request for an action. @returns undefined when no request for it has an unknown outcome */
+/** @returns undefined when no request for the action has an unknown outcome */
 export function keptAttempt(act: string): Attempt | undefined {
   const stored = sessionStorage.getItem(`${STORED} ${act}`);
   return stored === null ? undefined : (JSON.parse(stored) as Attempt);
 }
 
-/** Deletes the stored request for an action after its outcome is known. Keeps a later request, with another key. */
+/** Keeps a later request, with another key. */
 export function forgetAttempt(act: string, key: string): void {
   if (keptAttempt(act)?.key === key) sessionStorage.removeItem(`${STORED} ${act}`);
 }

@@ -56,7 +56,6 @@ const FAULTS: readonly (readonly [end: string, text: string])[] = [
 ];
 
 /**
- * Describes why a message could not be processed.
  * @param code the reason that the API shows
  * @returns undefined if the code is unknown, or is already a sentence
  */
@@ -67,13 +66,11 @@ export function reasonText(code: string): string | undefined {
   return end === undefined ? undefined : `${code.slice(0, -end.length).replaceAll('_', ' ')} ${text}`;
 }
 
-/** Returns the actions on the messages of a queue, in the order of the log. */
 export function actsOnQueue(log: readonly ActivityEntry[], queue: string): readonly ActivityEntry[] {
   return log.filter(({ about, action }) => about.includes(queue) && /^(?:queue|message)\./.test(action));
 }
 
 /**
- * Describes the state of the redriven messages, as far as the queues show it.
  * @param redriven time of the newest redrive, in Unix seconds
  * @param to the queue or function that processes the messages again
  * @param queues all queues

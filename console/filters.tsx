@@ -17,10 +17,7 @@ export interface Filter {
   readonly isMoney?: true;
 }
 
-/**
- * Shows a form and stores the form's values in the address of the page, so that a link to this address shows the same
- * results.
- */
+/** The page's address contains the values, so that a link to it shows the same results. */
 export function Filters({
   screen,
   act,
@@ -29,11 +26,10 @@ export function Filters({
   isOpen = fields.some(({ name }) => filters.has(name)),
 }: {
   readonly screen: string;
-  /** Name of the button that applies the filters. */
   readonly act: string;
   readonly filters: URLSearchParams;
   readonly fields: readonly Filter[];
-  /** Whether the form is shown open. @default open if a filter is set */
+  /** @default open if a filter is set */
   readonly isOpen?: boolean;
 }) {
   const { to } = usePlace();
@@ -111,7 +107,6 @@ function FilterForm({
 
 type Values = Readonly<Record<string, string>>;
 
-/** Converts the filters in the page's address to form values, with amounts in decimals instead of minor units. */
 function written(fields: readonly Filter[], { currency = '', ...filters }: Values): Values {
   const amounts = fields.flatMap<[string, string]>(({ name, isMoney }) => {
     const minor = filters[name] ?? '';
@@ -122,10 +117,7 @@ function written(fields: readonly Filter[], { currency = '', ...filters }: Value
   return { ...filters, ...(currency === '' ? {} : { currency }), ...Object.fromEntries(amounts) };
 }
 
-/**
- * Trims the form values and converts them to API filters, with amounts in minor units.
- * @throws Error when an amount is not valid in the currency
- */
+/** @throws Error when an amount is not valid in the currency */
 function sent(fields: readonly Filter[], entered: Values): Values {
   const given: Values = Object.fromEntries(Object.entries(entered).map(([name, text]) => [name, text.trim()]));
   const { currency = '' } = given;

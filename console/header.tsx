@@ -3,17 +3,15 @@ import { Icon } from './icons.tsx';
 import { addressOf, hashOf, MODES, usePlace } from './place.ts';
 import { useApi } from './reading.ts';
 
-/** Shows the menu, the choice of tenant and mode, the search, and the name and role of the operator. */
 export function Header({
   query,
   signOut,
   isOpen,
   toggle,
 }: {
-  /** The text of the current search; empty if there is none. */
   readonly query: string;
   readonly signOut: () => void;
-  /** Whether the list of screens is open on a narrow page. A wide page always shows it. */
+  /** Applies to a narrow page. A wide page always shows the list of screens. */
   readonly isOpen: boolean;
   readonly toggle: () => void;
 }) {
@@ -44,7 +42,6 @@ export function Header({
   );
 }
 
-/** Opens a payment by its id, or lists the payments that match a text. */
 function Search({ query }: { readonly query: string }) {
   const { to } = usePlace();
   const [text, setText] = useState(query);

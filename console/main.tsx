@@ -43,7 +43,6 @@ interface Entry {
   readonly role?: Role;
 }
 
-/** The navigation: groups of screens. */
 const GROUPS: readonly { readonly title: string; readonly entries: readonly Entry[] }[] = [
   { title: 'Deployment', entries: [{ name: 'overview', title: 'Overview', screen: Overview }] },
   {
@@ -83,7 +82,6 @@ const GROUPS: readonly { readonly title: string; readonly entries: readonly Entr
 ];
 const ENTRIES = GROUPS.flatMap(({ entries }) => entries);
 
-/** Screens that show a single object. */
 const ITEM_SCREENS: Readonly<Record<string, (props: { readonly id: string }) => VNode>> = {
   payments: Payment,
   waiting: Queue,
@@ -91,7 +89,7 @@ const ITEM_SCREENS: Readonly<Record<string, (props: { readonly id: string }) => 
   inspector: Operation,
 };
 
-/** Decodes a segment of the address. Invalid encoding, which no link generates, is used verbatim. */
+/** No link generates invalid encoding. It is used verbatim. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -174,7 +172,6 @@ function Console() {
   );
 }
 
-/** Shows the page: the header, the navigation and the screen of the address. */
 function Shell({ signOut }: { readonly signOut: () => void }) {
   const fragment = useFragment();
   const place = useDeterminedPlace(fragment.hash);
@@ -225,7 +222,6 @@ function Group({
   readonly entries: readonly Entry[];
   readonly current: string;
   readonly place: Place;
-  /** Called when the operator follows a link. */
   readonly leave: () => void;
 }) {
   const id = `group-${title}`;
@@ -256,7 +252,7 @@ function Group({
 
 let isFirst = true;
 
-/** Shows a screen. Updates the page title and the focus, so that a screen reader announces the change. */
+/** The page title and the focus change, so that a screen reader announces the change. */
 function Screen({ children }: { readonly children: ComponentChildren }) {
   const boundary = useErrorBoundary();
   const main = useRef<HTMLElement>(null);

@@ -5,7 +5,7 @@ type Notify = (text: string) => void;
 
 const Noticed = createContext<Notify>(() => undefined);
 
-/** Returns a function that shows the result of an action until the operator closes it or opens another screen. */
+/** The text is shown until the operator closes it or opens another screen. */
 export function useNotify(): Notify {
   return useContext(Noticed);
 }

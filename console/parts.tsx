@@ -14,7 +14,6 @@ export function Trouble({ error }: { readonly error: unknown }) {
   );
 }
 
-/** Shows the error of a read. Offers to read `again`, unless the API would refuse the same request again. */
 export function Failed({ error, again }: { readonly error: unknown; readonly again: (() => void) | undefined }) {
   return (
     <>
@@ -36,7 +35,6 @@ export function Loading() {
   );
 }
 
-/** Shows the response of a read, or that the read is pending or has failed. */
 export function Loaded<Answer>({
   of: { answer, error, again },
   children,
@@ -52,7 +50,6 @@ export function Loaded<Answer>({
   );
 }
 
-/** Shows a message in place of an empty list, and optionally a hint. */
 export function Empty({ title, hint }: { readonly title: string; readonly hint?: ComponentChildren }) {
   return (
     <div class="empty">
@@ -62,7 +59,7 @@ export function Empty({ title, hint }: { readonly title: string; readonly hint?:
   );
 }
 
-/** Shows a fact as a term and its value, inside of a `<dl class="facts">`. */
+/** A `<dl class="facts">` must contain the fact. */
 export function Fact({ name, value }: { readonly name: string; readonly value: ComponentChildren }) {
   return (
     <div>
@@ -72,10 +69,7 @@ export function Fact({ name, value }: { readonly name: string; readonly value: C
   );
 }
 
-/**
- * Shows a time in the browser's time zone, and its distance from now. The tooltip shows UTC.
- * @param at Unix seconds, or an ISO 8601 time
- */
+/** The tooltip shows UTC. @param at Unix seconds, or an ISO 8601 time */
 export function Time({ at }: { readonly at: number | string | null | undefined }) {
   if (at === null || at === undefined) return <>–</>;
   const seconds = typeof at === 'number' ? at : Date.parse(at) / 1000;
@@ -135,14 +129,12 @@ export function Id({ of: id, to }: { readonly of: string | null | undefined; rea
   );
 }
 
-/** Returns the address of a screen that shows an object, or of the search that finds its payment, if there is one. */
 function screenOf(id: string): string | undefined {
   if (id.startsWith('pay_')) return `#/payments/${id}`;
   if (id.startsWith('apr_')) return '#/approvals';
   return /^(?:ord|ref|rtn|cap|can)_/.test(id) ? `#/payments?q=${encodeURIComponent(id)}` : undefined;
 }
 
-/** Shows the id of an object, as a link if a screen shows it. */
 export function About({ id }: { readonly id: string | null }) {
   return <Id of={id} to={id === null ? undefined : screenOf(id)} />;
 }

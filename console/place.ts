@@ -8,7 +8,6 @@ type Tenant = Schemas['TenantList']['data'][number];
 export const MODES = ['live', 'test'] as const;
 export type Mode = (typeof MODES)[number];
 
-/** The tenant and mode that the screens show. */
 interface Scope {
   /** Undefined until an operator chooses one of several tenants. */
   readonly tenant: string | undefined;
@@ -16,13 +15,10 @@ interface Scope {
 }
 
 interface Address extends Partial<Scope> {
-  /** The path, for example `payments/pay_…`. */
   readonly path: string;
-  /** The query parameters other than tenant and mode. */
   readonly filters: URLSearchParams;
 }
 
-/** Reads the fragment of the page's address. */
 export function addressOf(hash: string): Address {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?');
   const filters = new URLSearchParams(query);
@@ -34,8 +30,8 @@ export function addressOf(hash: string): Address {
 }
 
 /**
- * Returns the fragment for a screen. It contains the scope, so that a link shows the same data to another person.
- * Without a mode, the console chooses one.
+ * The fragment contains the scope, so that a link shows the same data to another person. Without a mode, the console
+ * chooses one.
  */
 export function hashOf(
   path: string,
@@ -81,7 +77,6 @@ async function readTenants(api: Api): Promise<Tenants> {
   return { data, isWhole: false };
 }
 
-/** Returns the mode in which the tenant has payments: `live`, unless it has payments only in test mode. */
 async function usedMode(api: Api, tenant: string): Promise<Mode> {
   for (const mode of MODES) {
     const query = new URLSearchParams({ tenant, mode, limit: '1' }).toString();
@@ -95,7 +90,6 @@ export interface Place extends Scope {
   readonly tenants: readonly Tenant[];
   /** True if a tenant is chosen, but certainly does not exist in this deployment. */
   readonly isUnknown: boolean;
-  /** Returns the address of a screen, with this scope, except the parts that `scope` replaces. */
   readonly to: (path: string, filters?: Readonly<Record<string, string>>, scope?: Partial<Scope>) => string;
 }
 
@@ -108,21 +102,19 @@ export function usePlace(): Place {
   return place;
 }
 
-/** Returns the chosen tenant and mode, and both as `owner`: `ten_desk/live`. The tenant is empty if none is chosen. */
+/** The tenant is empty if none is chosen. */
 export function useOwner(): { readonly tenant: string; readonly mode: Mode; readonly owner: string } {
   const { tenant = '', mode } = usePlace();
   return { tenant, mode, owner: `${tenant}/${mode}` };
 }
 
-/** Returns a function that returns the name of a tenant, or its id if the tenant is unknown or has no name. */
 export function useTenantName(): (tenant: string) => string {
   const { tenants } = usePlace();
   return (tenant) => tenants.find(({ id }) => id === tenant)?.name || tenant;
 }
 
 /**
- * Selects the tenant and mode of the payment on the screen. The payment was found by its id alone, so it may belong to
- * a tenant or mode that is not selected.
+ * The payment was found by its id alone, so it may belong to a tenant or mode that is not selected.
  * @param tenant undefined until the payment was read
  */
 export function useFollow(tenant: string | undefined, mode: Mode): void {
@@ -184,7 +176,6 @@ function useUsedMode(api: Api, tenant: string | undefined): Mode | undefined {
   return found?.tenant === tenant ? found?.mode : undefined;
 }
 
-/** Stores the scope in the address, and in the session storage of this tab. Returns the fragment with the scope. */
 export function useKeptScope({ hash, turn }: Fragment, place: Place | undefined): string {
   const { path, filters } = useMemo(() => addressOf(hash), [hash]);
   const shown = place === undefined ? hash : hashOf(path, place, filters);
@@ -198,7 +189,6 @@ export function useKeptScope({ hash, turn }: Fragment, place: Place | undefined)
 
 interface Fragment {
   readonly hash: string;
-  /** Increases with each `hashchange` event. */
   readonly turn: number;
 }
 

@@ -6,7 +6,6 @@ export interface Series {
   readonly name: string;
   /** The CSS class of the bars, which determines their color. */
   readonly kind: 'good' | 'bad' | 'soft' | 'open';
-  /** One value for each day, in the order of the days. */
   readonly values: readonly number[];
 }
 
@@ -22,7 +21,6 @@ interface Plotted {
   readonly isSideBySide?: true;
 }
 
-/** Shows bars for each day, stacked or side by side, with axes, and the same numbers as a table. */
 export function Plot({ title, days, series, shown, ...form }: Plotted) {
   const sums = days.map((_day, index) => series.reduce((sum, { values }) => sum + (values[index] ?? 0), 0));
   const totals = series.map(({ name, values }) => `${name} ${shown(values.reduce((sum, each) => sum + each, 0))}`);

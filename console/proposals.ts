@@ -10,12 +10,9 @@ export type Approval = Schemas['ApprovalList']['data'][number];
 export type Abilities = Schemas['Timeline']['processor_abilities'];
 export type Change = Schemas['Refund'] | Schemas['Capture'] | Schemas['Cancellation'];
 
-/**
- * The largest amount that the API accepts for a change, in minor units. If `because` is set, the API accepts no amount.
- */
+/** The API accepts no amount if `because` is set. */
 export interface Proposal {
   readonly amount: number;
-  /** The reason why the API would refuse the change. */
   readonly because?: string;
   /** Describes money that was captured, but cannot be refunded. */
   readonly withheld?: string;
@@ -26,10 +23,7 @@ export interface Proposal {
 /** Maximum number of refunds of a payment, including failed refunds. */
 export const MAX_REFUNDS = 500;
 
-/**
- * Returns the amount to propose for a change of a payment, or the reason why the API would refuse the change.
- * @param changes all refunds, captures and cancellations of the payment
- */
+/** @param changes all refunds, captures and cancellations of the payment */
 export function proposalFor(
   kind: 'refund' | 'capture' | 'cancel',
   payment: Whole,
@@ -87,14 +81,12 @@ function proposedRefund(payment: Whole, changes: readonly Change[]): Proposal {
   return text.length === 0 ? { amount: left } : { amount: left, withheld: `${text.join(', ')}.` };
 }
 
-/** Returns the requests for a payment that wait for a second person. */
 export function openApprovals(approvals: readonly Approval[], payment: string): readonly Approval[] {
   return approvals.filter((each) => each.payment === payment && each.status === 'pending_approval');
 }
 
 /**
- * Describes the open requests of this kind, and returns the sum of their amounts, in minor units. Open requests reserve
- * no money, so the API would accept another request for the same amount.
+ * Open requests reserve no money, so the API would accept another request for the same amount.
  *
  * @param open the requests for the payment that wait for a second person
  */
@@ -116,9 +108,8 @@ export function waitingRequests(
 export const DECIDABLE_AFTER_SECONDS = 2_700;
 
 /**
- * Returns why an operator cannot decide a pending change now. While its payment is in review, the operator decides the
- * payment instead of a capture or cancellation. Within `DECIDABLE_AFTER_SECONDS`, the result of a look-up could still
- * contradict the decision.
+ * While its payment is in review, the operator decides the payment instead of a capture or cancellation. Within
+ * `DECIDABLE_AFTER_SECONDS`, the result of a look-up could still contradict the decision.
  */
 export function refusalOfDecision(
   { object, created }: Pick<Change, 'object' | 'created'>,
@@ -133,7 +124,6 @@ export function refusalOfDecision(
     : undefined;
 }
 
-/** Returns why an operator cannot decide the payment itself, and what to decide instead. */
 export function refusalOfReview(status: Whole['status'], changes: readonly Change[] = []): string | undefined {
   if (status === 'needs_review') return undefined;
   const because = `The status is “${words(status)}”. Only a payment in review can be decided.`;
@@ -141,10 +131,7 @@ export function refusalOfReview(status: Whole['status'], changes: readonly Chang
   return open === undefined ? because : `${because} For its pending ${open.object}, use “Decide ${open.object}” below.`;
 }
 
-/**
- * Returns why an operator cannot start a run of a job.
- * @param service the other service that owns the job; null for a job of this deployment
- */
+/** @param service the other service that owns the job; null for a job of this deployment */
 export function refusalOfRun(service: string | null): string | undefined {
   if (service === null) return undefined;
   return `This job belongs to the service ${service}. Only its schedule requests runs. Ask the team of ${service} to run it.`;
@@ -154,10 +141,7 @@ function refused(because: string): Proposal {
   return { amount: 0, because };
 }
 
-/**
- * Returns why an operator cannot decide that this charge paid a payment in review.
- * @param strays ids of the charges that are recorded as unexpected
- */
+/** @param strays ids of the charges that are recorded as unexpected */
 export function refusalOfCharge(
   charge: Pick<Schemas['Charge'], 'id' | 'currency' | 'amount_captured'>,
   { amount, currency }: Pick<Whole, 'amount' | 'currency'>,
@@ -168,12 +152,11 @@ export function refusalOfCharge(
   return charge.amount_captured > amount ? `Only ${money(amount, currency)} was requested.` : undefined;
 }
 
-/** Returns the ids of the charges that are recorded as unexpected. */
 export function strayCharges(transitions: readonly Transition[]): ReadonlySet<string> {
   return new Set(transitions.flatMap(({ subject }) => (subject?.object === 'stray_charge' ? [subject.id] : [])));
 }
 
-/** Returns the transitions with postings that were not reversed: each set of postings can be reversed only once. */
+/** Each set of postings can be reversed only once. */
 export function reversible(transitions: readonly Transition[]): readonly Transition[] {
   const reversed = new Set<number | null>(transitions.flatMap(({ subject }) => subject?.reverses ?? []));
   return transitions.filter(({ sequence, postings }) => postings.length > 0 && !reversed.has(sequence));

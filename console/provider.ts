@@ -21,10 +21,7 @@ async function discover({ issuer: given }: Provider) {
   return processDiscoveryResponse(issuer, await discoveryRequest(issuer, over(issuer)));
 }
 
-/**
- * Returns the parameters that request the audience: `audience`, and for a URL also `resource` (RFC 8707). Some
- * providers add an audience to a token only if it was requested. Empty if the audience is the console itself.
- */
+/** Some providers add an audience to a token only if it was requested. Empty if the audience is the console itself. */
 function audienceOf({ audience, clientId }: Provider): Readonly<Record<string, string>> {
   if (audience === clientId) return {};
   return URL.canParse(audience) ? { audience, resource: audience } : { audience };
@@ -61,8 +58,6 @@ export async function leaveFor(provider: Provider): Promise<void> {
 }
 
 /**
- * Exchanges the code in the provider's redirect for a token.
- *
  * @returns the token for the API: the access token, or the ID token if the API's audience is the console itself
  * @throws Error when the redirect does not belong to a sign-in of this tab, or the provider returns no valid tokens
  */

@@ -22,12 +22,10 @@ const FRESH_MS = 10_000;
 const MAX_RETRIES = 2;
 const FIRST_DELAY_MS = 500;
 
-/** Returns whether a retry can succeed: after a lost response, a server error or a rate-limit refusal. */
 function isTransient(error: unknown): boolean {
   return !(error instanceof Refused) || error.status >= 500 || error.status === 429;
 }
 
-/** Creates the cache of a session. */
 export function createClient(): QueryClient {
   const client = new QueryClient({
     defaultOptions: {
@@ -55,13 +53,12 @@ export function useApi(): Api {
   return useSession().api;
 }
 
-/** Returns the operator's API, or the API for one tenant and mode if `tenant` is given, for example `ten_desk/live`. */
+/** @param tenant the tenant and mode, for example `ten_desk/live` */
 export function useApiOf(tenant: string | undefined): Api {
   const api = useApi();
   return useMemo(() => (tenant === undefined ? api : api.of(tenant)), [api, tenant]);
 }
 
-/** Returns a function that reloads all data on the screen, and marks all other cached responses as stale. */
 export function useRefresh(): () => void {
   const { client } = useSession();
   return () => void client.invalidateQueries();
@@ -94,7 +91,6 @@ function intervalOf<Answer>(everyMs: Polling<Answer> | undefined, answer: Answer
   return (answer === undefined ? undefined : everyMs(answer)) ?? false;
 }
 
-/** Reads a path of the API once, or at the given interval. */
 export function useRead<Answer>(path: string, tenant?: string, everyMs?: Polling<Answer>): Read<Answer> {
   return useAsked<Answer>(path, { tenant, ...(everyMs === undefined ? {} : { everyMs }) }, ask<Answer>);
 }
@@ -103,7 +99,6 @@ function ask<Answer>(api: Api, path: string): Promise<Answer> {
   return api.get<Answer>(path);
 }
 
-/** Maximum number of pages that are combined into one response. */
 const MAX_PAGES = 40;
 
 interface NumberedPage {
@@ -112,10 +107,7 @@ interface NumberedPage {
   readonly next_sequence: number | null;
 }
 
-/**
- * Reads all pages of a path and combines them into one response. `has_more` of the result is true if there were more
- * than MAX_PAGES pages.
- */
+/** `has_more` of the result is true if there were more than MAX_PAGES pages. */
 export function useWhole<Answer extends NumberedPage>(path: string): Read<Answer> {
   return useAsked(path, {}, askWhole<Answer>);
 }
@@ -135,14 +127,13 @@ interface Observer<Result> {
   getCurrentResult(): Result;
 }
 
-/** Renders the component again at each change of the result. */
 function useObserver<Result>(observer: Observer<Result>): Result {
   const [, redraw] = useReducer<number, void>((turn) => turn + 1, 0);
   useEffect(() => observer.subscribe(() => redraw()), [observer]);
   return observer.getCurrentResult();
 }
 
-/** Runs a read and returns its state. `how` must be the same function for the same path. */
+/** `how` must be the same function for the same path. */
 export function useAsked<Answer>(
   path: string,
   { tenant, everyMs }: HowOften<Answer>,
@@ -175,7 +166,7 @@ export interface Page<Row> {
 }
 
 interface Pages<Row, First> {
-  /** The first page. Its fields other than the rows concern the whole list. */
+  /** Its fields other than the rows concern the whole list. */
   readonly first?: First;
   readonly rows?: readonly Row[];
   readonly error?: unknown;
@@ -185,7 +176,6 @@ interface Pages<Row, First> {
   readonly again: () => void;
 }
 
-/** Reads a list of the API, page by page. */
 export function usePages<Row extends { readonly id?: string }, First extends Page<Row> = Page<Row>>(
   path: string,
   tenant?: string,

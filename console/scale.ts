@@ -1,10 +1,9 @@
-/** Possible numbers of grid lines above zero. */
 const LINES = [4, 5] as const;
 /** Possible distances between grid lines, as multiples of the largest power of ten up to the largest value. */
 const STEPS = [0.1, 0.2, 0.5, 1, 2, 5] as const;
 const MAX_DAYS_SHOWN = 7;
 
-/** Returns the values of the grid lines, from zero to at least `largest`, for example 0, 500, 1000, 1500, 2000. */
+/** For example, returns 0, 500, 1000, 1500, 2000. */
 export function scaleOf(largest: number): readonly number[] {
   const power = 10 ** Math.floor(Math.log10(Math.max(largest, 1)));
   const [lowest] = STEPS.flatMap((factor) => LINES.map((lines) => ({ lines, step: factor * power })))
@@ -14,7 +13,6 @@ export function scaleOf(largest: number): readonly number[] {
   return Array.from({ length: lines + 1 }, (_line, index) => index * step);
 }
 
-/** Returns the days whose dates are shown: the newest one, and earlier ones at equal distances. */
 export function daysShown(days: readonly string[]): readonly string[] {
   const every = Math.ceil(days.length / MAX_DAYS_SHOWN);
   return days.filter((_day, index) => (days.length - 1 - index) % every === 0);

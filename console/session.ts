@@ -1,7 +1,7 @@
 import { forgetScope } from './place.ts';
 
 const STORED = 'payonce session';
-/** Lifetime of a stored session. An operator signs in again at least once per working day. */
+/** An operator signs in again at least once per working day. */
 const LIFETIME_MS = 8 * 3_600_000;
 
 interface Kept {
@@ -9,7 +9,7 @@ interface Kept {
   readonly untilMs: number;
 }
 
-/** Keeps the credential for reloads of this tab. Browsers delete it with the tab; other tabs cannot read it. */
+/** Browsers delete the credential with the tab; other tabs cannot read it. */
 export function keepSession(credential: string): void {
   const kept: Kept = { credential, untilMs: Date.now() + LIFETIME_MS };
   sessionStorage.setItem(STORED, JSON.stringify(kept));
@@ -24,7 +24,7 @@ export function keptCredential(): string | undefined {
   return undefined;
 }
 
-/** Deletes the stored credential and scope of this tab. Keeps requests whose outcome is not known (`attempts.ts`). */
+/** Requests whose outcome is not known stay (`attempts.ts`). */
 export function forgetSession(): void {
   sessionStorage.removeItem(STORED);
   forgetScope();

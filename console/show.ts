@@ -1,20 +1,17 @@
 import { decimalAmount, exampleAmount, parseAmount } from '../lambdas/kernel/currency.ts';
 import { apiNowMs } from './clock.ts';
 
-/**
- * Returns the first valid language tag of the browser, or `en`. Some browsers without a display report `en-US@posix`.
- */
+/** Some browsers without a display report `en-US@posix`. */
 function preferredLocale(): string {
   const isValid = (tag: string) => /^[a-z]{2,8}(?:-[a-z0-9]{1,8})*$/i.test(tag);
   return (globalThis.navigator?.languages ?? []).find(isValid) ?? 'en';
 }
 
-/** Language and region of the browser. They determine separators, and the order of day and month. */
+/** Language and region determine separators, and the order of day and month. */
 const LOCALE = preferredLocale();
 
 /**
- * Formats an amount with the decimals of its currency, which are not always those of the browser's locale data. Returns
- * a dash for null and undefined.
+ * The decimals of a currency are not always those of the browser's locale data.
  * @param minor the amount in minor units
  */
 export function money(minor: number | null | undefined, currency: string, locale = LOCALE): string {
@@ -22,7 +19,6 @@ export function money(minor: number | null | undefined, currency: string, locale
   return `${decimals(minor, currency, locale)} ${currency}`;
 }
 
-/** Formats an amount without its currency. */
 function decimals(minor: number, currency: string, locale: string): string {
   const text = decimalAmount(minor, currency);
   const digits = text.split('.')[1]?.length ?? 0;
@@ -31,21 +27,18 @@ function decimals(minor: number, currency: string, locale: string): string {
   return new Intl.NumberFormat(locale, format).format(text as Intl.StringNumericLiteral);
 }
 
-/** Formats a count. */
 export function count(value: number, locale = LOCALE): string {
   return new Intl.NumberFormat(locale).format(value);
 }
 
-/** Returns the decimal separator of a locale. */
 function separatorOf(locale: string): string {
   const parts = new Intl.NumberFormat(locale).formatToParts(1.5);
   return parts.find(({ type }) => type === 'decimal')?.value ?? '.';
 }
 
 /**
- * Reads an amount that a person entered, with a point or the decimal separator of the locale, or with a comma before
- * one or two decimals. Separators of thousands are refused, because `1.500` and `1,500` mean different amounts in
- * different countries.
+ * Accepts a point, the decimal separator of the locale, or a comma before one or two decimals. Separators of thousands
+ * are refused, because `1.500` and `1,500` mean different amounts in different countries.
  *
  * @returns minor units; undefined when the text is not an amount in this currency
  */
@@ -54,24 +47,17 @@ export function enteredAmount(text: string, currency: string, locale = LOCALE): 
   return parseAmount(given.replace(/,(?=\d{1,2}$)/, '.'), currency);
 }
 
-/** Returns an amount as a person enters it: with the decimal separator of the locale. */
 export function amountToEnter(minor: number, currency: string, locale = LOCALE): string {
   return decimalAmount(minor, currency).replace('.', separatorOf(locale));
 }
 
-/**
- * Returns the error message for an invalid amount.
- * @param label label of the field
- */
+/** @param label label of the field */
 export function amountWanted(label: string, currency: string, locale = LOCALE): string {
   const example = exampleAmount(currency).replace('.', separatorOf(locale));
   return `${label} must be an amount in ${currency} without separators of thousands, for example ${example}.`;
 }
 
-/**
- * Formats a time in the browser's time zone.
- * @param seconds Unix seconds
- */
+/** @param seconds Unix seconds */
 export function localTime(seconds: number, { locale = LOCALE, timeZone }: Local = {}): string {
   const zone = timeZone === undefined ? {} : { timeZone };
   return new Intl.DateTimeFormat(locale, { dateStyle: 'medium', timeStyle: 'medium', ...zone }).format(seconds * 1000);
@@ -79,11 +65,11 @@ export function localTime(seconds: number, { locale = LOCALE, timeZone }: Local 
 
 interface Local {
   readonly locale?: string;
-  /** Time zone of the shown time. @default the time zone of the browser */
+  /** @default the time zone of the browser */
   readonly timeZone?: string;
 }
 
-/** Formats a time in UTC, as `2026-03-01 12:00:05 UTC`. */
+/** Example: `2026-03-01 12:00:05 UTC`. */
 export function utcTime(seconds: number): string {
   return new Date(seconds * 1000).toISOString().replace('T', ' ').replace('.000Z', 'Z').replace('Z', ' UTC');
 }
@@ -97,22 +83,19 @@ const STEPS = [
   [Infinity, 365 * 86_400, 'year'],
 ] as const;
 
-/** Formats the distance of a time from now, as `3 hours ago` or `in 2 days`. */
+/** Examples: `3 hours ago`, `in 2 days`. */
 export function relativeTime(seconds: number, nowMs = apiNowMs(), locale = LOCALE): string {
   const distance = seconds - nowMs / 1000;
   const [, length, unit] = STEPS.find(([below]) => Math.abs(distance) < below) ?? STEPS[5];
   return new Intl.RelativeTimeFormat(locale, { numeric: 'auto' }).format(Math.trunc(distance / length), unit);
 }
 
-/**
- * Formats the day of a time, in UTC, as `2026-03-01`.
- * @param seconds Unix seconds
- */
+/** UTC, for example `2026-03-01`. @param seconds Unix seconds */
 export function dayOf(seconds: number): string {
   return new Date(seconds * 1000).toISOString().slice(0, 10);
 }
 
-/** Returns the ranges of days that are often exported, in UTC. They follow the API's clock. */
+/** The days are in UTC. They follow the API's clock. */
 export function usualRanges(nowMs = apiNowMs()): readonly (readonly [name: string, from: string, to: string])[] {
   const now = new Date(nowMs);
   const [year, month, date] = [now.getUTCFullYear(), now.getUTCMonth(), now.getUTCDate()];
@@ -132,7 +115,7 @@ export function dayToSend(day: string, end: DayOfRange): number {
   return Date.parse(day) / 1000 + (end === 'last' ? DAY_SECONDS : 0);
 }
 
-/** Returns the day from which {@link dayToSend} computed a time. @param seconds Unix seconds */
+/** Inverts {@link dayToSend}. @param seconds Unix seconds */
 export function sentDay(seconds: number, end: DayOfRange): string {
   return dayOf(seconds - (end === 'last' ? DAY_SECONDS : 0));
 }
@@ -142,16 +125,12 @@ export type DayOfRange = 'first' | 'last';
 
 const DAY_SECONDS = 86_400;
 
-/** Formats a day in UTC for people, as `Mar 1`. @param day for example `2026-03-01` */
+/** Example: `Mar 1`. @param day for example `2026-03-01` */
 export function shortDay(day: string, locale = LOCALE): string {
   const format = new Intl.DateTimeFormat(locale, { day: 'numeric', month: 'short', timeZone: 'UTC' });
   return format.format(Date.parse(day));
 }
 
-/**
- * Formats a duration.
- * @param seconds the duration in seconds
- */
 export function age(seconds: number | null | undefined): string {
   if (seconds === null || seconds === undefined) return '–';
   if (seconds < 120) return `${seconds} s`;
@@ -159,21 +138,18 @@ export function age(seconds: number | null | undefined): string {
   return seconds < 172_800 ? `${Math.floor(seconds / 3_600)} h` : `${Math.floor(seconds / 86_400)} d`;
 }
 
-/** Converts a name of the API to words, for example `needs_review` to `needs review`. */
+/** Example: `needs review` for `needs_review`. */
 export function words(name: string): string {
   return name.replaceAll(/[_.]/g, ' ');
 }
 
-/** Describes the result of a call to the processor. A change that the processor accepted may still be pending. */
+/** A change that the processor accepted may still be pending. */
 export function callResult(call: 'send' | 'look', result: string): string {
   if (result !== 'applied') return words(result);
   return call === 'send' ? 'accepted' : 'found';
 }
 
-/**
- * Describes the cause of a transition or an action.
- * @param keys the names of keys by their ids, as far as they are known
- */
+/** @param keys the names of keys by their ids, as far as they are known */
 export function cause(
   by: Readonly<Record<string, unknown>> | undefined,
   keys: ReadonlyMap<string, string> = new Map(),
@@ -185,9 +161,8 @@ export function cause(
 }
 
 /**
- * Describes the amounts above which a request needs a second person.
  * @param above the limits in minor units by currency, with `*` for all other currencies. The amount of `*` depends on
- *   the decimals of the currency.
+ * the decimals of the currency.
  */
 export function limitText(above: Readonly<Record<string, number>>, locale = LOCALE): string {
   const { '*': others, ...named } = above;
@@ -217,7 +192,7 @@ const QUEUE_TITLES: ReadonlyMap<string, string> = new Map([
   ['Vendors-DeadLetters', 'Failed calls to vendors'],
 ]);
 
-/** Titles of task queues, by the names of the queues without `-Queue` or `-DeadLetters`. */
+/** Keyed by the names of the queues without `-Queue` or `-DeadLetters`. */
 const TASK_TITLES: ReadonlyMap<string, string> = new Map([
   ['FollowUps-CommissionEvents-Tasks', 'Commissions'],
   ['FollowUps-ReceiptEvents-Tasks', 'Receipts'],
@@ -233,7 +208,7 @@ const TASK_TITLES: ReadonlyMap<string, string> = new Map([
   ['Webhooks-Tasks', 'Webhook deliveries'],
 ]);
 
-/** Returns the title of a queue. A queue that this console does not know is shown under its own name. */
+/** A queue that this console does not know is shown under its own name. */
 export function queueTitle(id: string): string {
   const [, name = '', end] = /^(.+)-(Queue|DeadLetters)$/.exec(id) ?? [];
   const [, sender] = /^Intake-Queue-(.+)$/.exec(name) ?? [];

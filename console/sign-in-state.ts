@@ -1,4 +1,4 @@
-/** The identity provider with which operators sign in, from `sign-in.json`. */
+/** The server provides it as `sign-in.json`. */
 export interface Provider {
   readonly issuer: string;
   readonly audience: string;
@@ -6,38 +6,30 @@ export interface Provider {
 }
 
 /**
- * The pending sign-in of a tab, stored while the operator signs in at the provider. The data is useless without the
- * code that the provider returns.
+ * Stored while the operator signs in at the provider. The data is useless without the code that the provider returns.
  */
 export interface Asked {
   readonly verifier: string;
   readonly state: string;
   readonly nonce: string;
-  /** The screen to show after the sign-in. */
   readonly hash: string;
 }
 
 export const STORED = 'payonce sign-in';
 
-/** Returns the address of this page, which is registered as redirect URI at the provider. */
+/** The provider must have this address registered as redirect URI. */
 export function redirectUri(): string {
   return new URL('./', location.href).href;
 }
 
-/**
- * Reads and deletes the pending sign-in of this tab.
- * @returns undefined when there is none
- */
+/** Deletes the sign-in, too. @returns undefined when there is none */
 export function takePendingSignIn(): Asked | undefined {
   const stored = sessionStorage.getItem(STORED);
   sessionStorage.removeItem(STORED);
   return stored === null ? undefined : (JSON.parse(stored) as Asked);
 }
 
-/**
- * Reads the configured identity provider.
- * @returns undefined when operators use keys
- */
+/** @returns undefined when operators use keys */
 export async function readProvider(): Promise<Provider | undefined> {
   const answer = await fetch('sign-in.json');
   if (!answer.ok) throw new Error('The configuration of the console cannot be loaded. Reload the page.');

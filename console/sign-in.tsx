@@ -4,21 +4,16 @@ import { Loading, Trouble } from './parts.tsx';
 import { forgetSession, keepSession, keptCredential } from './session.ts';
 import { type Provider, readProvider, redirectUri, takePendingSignIn } from './sign-in-state.ts';
 
-/** Loads the sign-in protocol. Called only if a provider is configured. */
 const protocol = () => import('./provider.ts');
 
 /**
- * The redirect from the provider, if there was one. The code in the redirect is immediately removed from the address
- * and the browser's history, and is used only once.
+ * The code in the redirect is immediately removed from the address and the browser's history, and is used only once.
  */
 let answer = new URLSearchParams(location.search).has('state') ? new URL(location.href) : undefined;
 const asked = answer === undefined ? undefined : takePendingSignIn();
 if (answer !== undefined) history.replaceState(undefined, '', `${redirectUri()}${asked?.hash ?? ''}`);
 
-/**
- * Completes the sign-in.
- * @returns undefined when the provider did not redirect the operator
- */
+/** @returns undefined when the provider did not redirect the operator */
 async function finishSignIn(provider: Provider, ended: () => void): Promise<Api | undefined> {
   const given = answer;
   answer = undefined;
@@ -27,7 +22,6 @@ async function finishSignIn(provider: Provider, ended: () => void): Promise<Api 
   return enter(await (await protocol()).tokenOf(provider, given, asked), ended);
 }
 
-/** Signs in, and keeps the credential for a reload. */
 async function enter(credential: string, ended: () => void): Promise<Api> {
   const api = await signIn(credential, ended);
   keepSession(credential);
@@ -35,8 +29,8 @@ async function enter(credential: string, ended: () => void): Promise<Api> {
 }
 
 /**
- * Continues the session of this tab.
- * @returns undefined if there is none, if the API no longer accepts it, or if the provider redirected the operator
+ * @returns undefined if there is no session, if the API no longer accepts it, or if the provider redirected the
+ * operator
  */
 async function continueSession(ended: () => void): Promise<Api | undefined> {
   const kept = answer === undefined ? keptCredential() : undefined;
@@ -56,7 +50,6 @@ interface Entered {
   readonly ended: () => void;
 }
 
-/** Shows the sign-in that the deployment uses: the identity provider, or operators' keys. */
 export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: boolean }) {
   const { entered, ended } = whenIn;
   const [provider, setProvider] = useState<Provider>();
@@ -106,7 +99,7 @@ export function SignIn({ hasEnded, ...whenIn }: Entered & { readonly hasEnded: b
   );
 }
 
-/** If the API did not accept the key, returns an error with this page's text. Returns all other errors unchanged. */
+/** Only the error for a refused key changes. */
 function explained(error: unknown, key: string): unknown {
   if (!(error instanceof Refused) || error.status !== 401) return error;
   const { status, code } = error;

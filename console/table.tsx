@@ -13,21 +13,17 @@ export interface Column<Row> {
   readonly isNumber?: true;
   /** Set for the column of actions, which stays in the window when a wide table is scrolled. */
   readonly isActs?: true;
-  /**
-   * The value by which rows are sorted.
-   * @default the column cannot be sorted
-   */
+  /** @default the column cannot be sorted */
   readonly by?: (row: Row) => Sortable;
 }
 
 interface TableProps<Row> {
   readonly columns: readonly Column<Row>[];
   readonly label: string;
-  /** Shown instead of an empty table. */
   readonly none?: string;
   /** Shown with `none`: what the operator can do to get rows. */
   readonly hint?: ComponentChildren;
-  /** The initial order of the rows. @default the order of the API */
+  /** @default the order of the API */
   readonly first?: Order;
 }
 
@@ -44,7 +40,7 @@ function compare(left: Sortable, right: Sortable): number {
     : COLLATOR.compare(String(left), String(right));
 }
 
-/** Returns the rows in this order. Rows without a value are last in both directions. */
+/** Rows without a value are last in both directions. */
 function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], order: Order | undefined): readonly Row[] {
   const by = columns.find(({ title }) => title === order?.title)?.by;
   if (by === undefined) return rows;
@@ -62,7 +58,7 @@ function idOf(row: object): string | undefined {
   return 'id' in row && typeof row.id === 'string' ? row.id : undefined;
 }
 
-/** Shows a table. On a narrow screen, each row is a card. ARIA roles keep the table's semantics there. */
+/** On a narrow screen, each row is a card. ARIA roles keep the table's semantics there. */
 export function Table<Row extends object>({
   rows,
   columns,
@@ -134,10 +130,9 @@ function Heading<Row>({
   );
 }
 
-/** Shown in place of `none` if the list has further pages, which may have rows. */
+/** Further pages may have rows. */
 const NONE_YET = { none: 'Nothing was found so far.', hint: '“More” continues the search.' };
 
-/** Shows a list of the API, page by page. */
 export function List<Row extends { readonly id?: string }>({
   path,
   tenant,
@@ -153,9 +148,7 @@ export function List<Row extends { readonly id?: string }>({
   readonly rest?: string | undefined;
   /** The tenant and mode of the list. Absent for a route that only operators call. */
   readonly tenant?: string;
-  /** Actions that concern the whole list. */
   readonly acts?: ComponentChildren;
-  /** Renders other fields of the response, above the list. */
   readonly about?: (first: Page<Row>) => ComponentChildren;
   readonly everyMs?: Polling<readonly Row[]>;
   /** Set after an action that removed rows: hides all rows until they have been read again. */

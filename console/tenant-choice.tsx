@@ -3,7 +3,7 @@ import { addressOf, hashOf, usePlace } from './place.ts';
 
 const MAX_OFFERED = 12;
 
-/** Offers a choice of tenants on a screen that needs one. The choice keeps the screen and its filters. */
+/** The choice keeps the screen and its filters. */
 export function TenantChoice({ title }: { readonly title: string }) {
   const { tenants, mode, tenant } = usePlace();
   const { path, filters } = addressOf(location.hash);

@@ -1,6 +1,5 @@
 /** Types of the lab server's responses (demo/lab/server.ts). */
 
-/** Payonce's system of record. */
 export type Authority = 'dynamodb' | 'postgres';
 
 interface Counts {
@@ -13,11 +12,8 @@ interface Counts {
 
 export interface LabTrouble {
   readonly id: string;
-  /** Description of the failure that the run causes. */
   readonly trouble: string;
-  /** Kind of objects that are counted at the processor. */
   readonly moves: 'charge' | 'refund';
-  /** Whether `npm run demo` also runs this failure. */
   readonly isInDemo: boolean;
 }
 
@@ -26,7 +22,7 @@ export interface LabSide {
   readonly payment?: string;
   /** The address of the payment's timeline in the console. Only set for Payonce. */
   readonly timeline?: string;
-  /** The newest counts. Undefined until the first count, and final after the run has ended. */
+  /** The counts are final after the run has ended. */
   readonly counts?: Counts;
   /** A description of the result. Set when the run is `done`. */
   readonly verdict?: string;
@@ -39,11 +35,10 @@ export interface LabRun {
   readonly trouble: LabTrouble;
   readonly authority: Authority;
   readonly state: 'running' | 'done' | 'failed';
-  /** Descriptions of the steps, in chronological order. */
   readonly steps: readonly string[];
   readonly naive: LabSide;
   readonly payonce: LabSide;
-  /** The row of this run in the table of `npm run demo`. Set when the run is `done`. */
+  /** Set when the run is `done`. */
   readonly row?: readonly string[];
   readonly error?: string;
 }
@@ -54,7 +49,6 @@ export interface LabState {
   /** The authority of the running stack. The first run with the other authority starts a second stack. */
   readonly authority: Authority;
   readonly troubles: readonly LabTrouble[];
-  /** The column titles for the rows of runs. */
   readonly head: readonly string[];
   /** The latest runs, newest first. */
   readonly runs: readonly LabRun[];

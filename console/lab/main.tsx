@@ -220,7 +220,6 @@ function Side({
   );
 }
 
-/** Shows the table of `npm run demo` for the runs that have ended. */
 function Results({ runs, head }: { readonly runs: readonly LabRun[]; readonly head: readonly string[] }) {
   const rows = runs.flatMap(({ row }) => (row === undefined ? [] : [row]));
   if (rows.length === 0) return null;

@@ -13,7 +13,6 @@ type Kind = Entry['kind'];
 
 const EVERY_MS = 30_000;
 
-/** The titles of each kind of entry: the plural and the singular. */
 const TITLES: Readonly<Record<Kind, readonly [several: string, one: string]>> = {
   payment_in_review: ['Payments to decide', 'Payment to decide'],
   change_in_review: ['Changes to decide', 'Change to decide'],
@@ -35,7 +34,6 @@ const REASONS = [
   ['other_program', 'Another program made the charge'],
 ] as const;
 
-/** Shows the work of all tenants that needs an operator. Each entry links to the action that completes it. */
 export function NeedsPerson() {
   const [kind, setKind] = useState<Kind>();
   const filter = kind === undefined ? '' : `&kind=${kind}`;
@@ -159,7 +157,6 @@ function What({ entry: { kind, about, part, queue, tenant, mode, count: messages
   );
 }
 
-/** Offers to dismiss an unmatched callback. */
 export function DismissCallback({
   callback,
   charge,
@@ -179,7 +176,6 @@ export function DismissCallback({
   );
 }
 
-/** Returns the name of the action that completes an entry, and the address of the screen that offers it. */
 function actOf({ act, about, part, queue, tenant, mode }: Entry, to: Place['to']) {
   const scope = tenant === null || mode === null ? {} : { tenant, mode };
   const payment = about?.startsWith('pay_') === true ? to(`payments/${about}`, {}, scope) : undefined;

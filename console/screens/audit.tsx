@@ -18,7 +18,6 @@ export const VERIFICATIONS: Readonly<Record<Verified['kind'], { readonly title: 
 export const NO_MANIFEST = 'No manifest was written for three hours.';
 const VERDICTS = { holds: 'holds', differs: 'does not hold', failed: 'failed' } as const;
 
-/** Shows the latest verifications of the auditor and the newest manifests. */
 export function Audit() {
   const read = useRead<Schemas['Audit']>('/v1/admin/audit');
   return (
@@ -81,7 +80,6 @@ function Archive({
   );
 }
 
-/** Shows the result of the latest verification, or that a verification is overdue. */
 function LastOne({ of: { verifications, overdue, due } }: { readonly of: Verified }) {
   if (overdue)
     return (

@@ -29,13 +29,8 @@ const FIELDS: readonly Filter[] = [
   { name: 'payment', label: 'Entries of the payment' },
 ];
 
-/** Names of the filters that apply to entries. */
 const ENTRY_FILTERS = ['account', 'currency', 'from', 'to', 'payment'];
 
-/**
- * Shows the balances of a tenant, now or at the start of a day, and whether their debits equal their credits. Below,
- * shows the entries that match the filters.
- */
 export function Books({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();
   return (
@@ -84,7 +79,7 @@ function Balances({ tenant, at }: { readonly tenant: string; readonly at: string
   );
 }
 
-/** Shows whether the books balance: over all accounts of a currency, the debits must equal the credits. */
+/** The debits over all accounts of a currency must equal the credits. */
 function Proof({ currency, balances }: { readonly currency: string; readonly balances: readonly Balance[] }) {
   const debit = balances.reduce((sum, each) => sum + each.debit, 0);
   const credit = balances.reduce((sum, each) => sum + each.credit, 0);

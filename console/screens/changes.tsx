@@ -14,7 +14,7 @@ interface ChangeList {
   readonly data: readonly Change[];
 }
 
-/** Reads the captures, cancellations and refunds of a payment, oldest first. @param tenant the tenant and mode */
+/** Sorts by time, oldest first. @param tenant the tenant and mode */
 export function useChanges(id: string, tenant: string): Read<readonly Change[]> {
   const path = `/v1/payments/${encodeURIComponent(id)}`;
   const read = [
@@ -32,7 +32,6 @@ export function useChanges(id: string, tenant: string): Read<readonly Change[]> 
   return { answer: rows, again };
 }
 
-/** Shows the captures, cancellations and refunds of a payment, each with its state. */
 export function Changes(props: ChangesProps & { readonly read: Read<readonly Change[]> }) {
   return <Loaded of={props.read}>{(rows) => <ChangeTable {...props} rows={rows} />}</Loaded>;
 }
@@ -42,14 +41,13 @@ interface ChangesProps {
   /** The tenant and mode of the payment, for example `ten_desk/live`. */
   readonly tenant: string;
   readonly transitions: readonly Transition[];
-  /** The names of the tenant's API keys, by key id. */
+  /** Names of keys, by key id. */
   readonly keys: ReadonlyMap<string, string>;
   readonly says: (what: string) => (answer: unknown) => string;
   /** The newest approvals of the deployment. */
   readonly approvals: readonly Approval[];
 }
 
-/** Names who or what requested the change (for example, an API key) and, if approval was needed, who approved it. */
 function requesterOf(
   change: Change,
   { transitions, keys, approvals }: Pick<ChangesProps, 'transitions' | 'keys' | 'approvals'>,
@@ -62,15 +60,10 @@ function requesterOf(
   return requester === undefined ? by : `${requester}, approved by ${by}`;
 }
 
-/** Returns the transition that began the change. */
 function beginOf({ id }: Change, transitions: readonly Transition[]): Transition | undefined {
   return transitions.find(({ subject }) => subject?.id === id);
 }
 
-/**
- * Returns the reason of the request, and then the reason of an operator's decision or, without a decision, the failure.
- * Omits what does not exist.
- */
 function reasonsOf(change: Change, transitions: readonly Transition[]): readonly string[] {
   const { failure, reason, id } = change;
   const requested = reason ?? (change.object === 'refund' ? undefined : change.request?.reason);

@@ -17,12 +17,12 @@ interface OfPayment {
   readonly tenant: string;
 }
 
-/** Reads the charges in their current state at the processor, which may be newer than the Ledger's. */
+/** Their state at the processor may be newer than the Ledger's. */
 function useCharges({ id, tenant }: OfPayment) {
   return useRead<Schemas['ChargeList']>(`/v1/payments/${encodeURIComponent(id)}/charges`, tenant);
 }
 
-/** Shows the charges of a payment at the processor. Viewers may not read them. */
+/** Viewers may not read charges. */
 export function Charges(payment: OfPayment) {
   const { self } = useApi();
   return (
@@ -72,21 +72,17 @@ function parts(all: Charge['refunds'], currency: string): string {
     : all.map(({ status, amount }) => `${words(status)} ${money(amount, currency)}`).join(', ');
 }
 
-/** One possible decision, with the values that it sends. */
 interface Option {
   readonly id: string;
   readonly title: string;
   readonly details: string;
   readonly values: Values;
-  /** The reason why the API would refuse this decision. */
   readonly because?: string | undefined;
 }
 
 const NONE: Values = { outcome: '', charge_id: '', amount: '', override: '' };
 
-/**
- * Offers the outcomes in the processor's books. An operator chooses one instead of typing a charge id and an amount.
- */
+/** An operator chooses an outcome instead of typing a charge id and an amount. */
 function Options({
   question,
   options,
@@ -122,13 +118,10 @@ function Options({
 interface DecideProps extends OfPayment {
   /** Undefined for viewers, who cannot decide. */
   readonly payment: Whole | undefined;
-  /** The ids of the charges that are recorded as unexpected. */
   readonly strays?: ReadonlySet<string>;
-  /** The refund, capture or cancellation to decide about, instead of the payment. */
   readonly change?: Change;
   readonly name?: string;
   readonly because?: string | undefined;
-  /** Whether the address of the screen names this decision. */
   readonly isLinked?: boolean;
   readonly says: (answer: unknown) => string;
 }
@@ -136,7 +129,6 @@ interface DecideProps extends OfPayment {
 const WITHOUT_BOOKS = 'without-books';
 const NO_STRAYS: ReadonlySet<string> = new Set();
 
-/** Offers a decision about a payment in review, or about a pending change. */
 export function Decide({
   id,
   tenant,
@@ -191,7 +183,6 @@ function quoted(reason: string | null): string {
   return reason === null ? '' : ` (“${reason}”)`;
 }
 
-/** Describes the effect of a decision. If the payment fails, also describes what happens to captured money. */
 function Would({
   run: { payment_status: status },
   payment,
@@ -293,7 +284,6 @@ function changeOptions(charges: readonly Charge[], change: Change): readonly Opt
   ];
 }
 
-/** Renders fields for the data that the operator must enter when the books cannot be read. */
 function Entered({
   payment: { currency, failure, processor },
   isChange,

@@ -18,7 +18,6 @@ interface CorrectProps {
   readonly says: (answer: unknown) => string;
 }
 
-/** Offers corrections of the books: the reversal of one set of postings, or new postings. */
 export function Correct({ id, tenant, payment, transitions, says }: CorrectProps) {
   const isPosted = transitions.some(({ postings }) => postings.length > 0);
   const posted = reversible(transitions);

@@ -1,6 +1,5 @@
 import { words } from '../show.ts';
 
-/** The column and row of each status in the diagram. The first status is on the left, the final ones on the right. */
 const PLACES: Readonly<Record<string, readonly [column: number, row: number]>> = {
   processing: [0, 0],
   requires_action: [1, 1],
@@ -15,7 +14,6 @@ const HIGH = 28;
 const ACROSS = 190;
 const DOWN = 42;
 
-/** Shows the statuses of a payment as a diagram, with the path that this payment took. */
 export function StateDiagram({ statuses }: { readonly statuses: readonly string[] }) {
   const visited = statuses.filter((status, index) => status !== statuses[index - 1]);
   const now = visited.at(-1);

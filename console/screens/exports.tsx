@@ -12,7 +12,6 @@ const EXPORTS = '/v1/exports';
 const KINDS: readonly Export['kind'][] = ['entries', 'payments', 'refunds', 'disputes', 'events'];
 const KEPT = 'The file is kept for seven days.';
 
-/** Returns the polling interval in milliseconds while a file is being written, and then undefined. */
 const whilePending = (rows: readonly Export[]) => (rows.some(isPending) ? 2_000 : undefined);
 const isPending = ({ status }: Pick<Export, 'status'>) => status === 'pending';
 
@@ -117,7 +116,6 @@ function One({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   );
 }
 
-/** Offers an export of the rows of a screen, with the same filters. */
 export function ExportShown({
   tenant,
   kind,
@@ -132,7 +130,6 @@ export function ExportShown({
   readonly from: string | undefined;
   readonly to: string | undefined;
   readonly filters: Readonly<Record<string, string | number>>;
-  /** The reason why these rows cannot be exported. */
   readonly because?: string | undefined;
 }) {
   const { to: addressIn, mode, tenant: id = '' } = usePlace();

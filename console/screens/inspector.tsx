@@ -13,7 +13,6 @@ const FIELDS: readonly Filter[] = [
   { name: 'operator', label: 'Operator (instead of the tenant), if operators call the path' },
 ];
 
-/** Shows the record of an idempotency key: its owners, its lease, the calls to the processor, and the response. */
 export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   const { tenant, mode } = usePlace();
   const ofTenant = tenant === undefined || filters.has('operator') ? {} : { tenant, mode };
@@ -34,7 +33,7 @@ export function Inspector({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Shows the record of an operation. The timelines link to this screen by operation id. */
+/** The timelines link to this screen by operation id. */
 export function Operation({ id }: { readonly id: string }) {
   return (
     <>

@@ -13,7 +13,7 @@ async function readKeys(api: Api, path: string): Promise<KeyList> {
     : { object: 'list', data: [], has_more: false };
 }
 
-/** Returns the names of the tenant's API keys, by key id. @param tenant undefined until it is known */
+/** Keyed by key id. @param tenant undefined until it is known */
 export function useKeyNames(tenant: string | undefined): ReadonlyMap<string, string> {
   const path = tenant === undefined ? UNKNOWN : `/v1/admin/keys?limit=100&tenant=${encodeURIComponent(tenant)}`;
   const { answer } = useAsked(path, {}, readKeys);

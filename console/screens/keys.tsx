@@ -9,7 +9,7 @@ import { Limits } from './limits.tsx';
 
 type Key = Schemas['KeyList']['data'][number];
 
-/** All scopes. If one is missing here, the compiler reports it. */
+/** If a scope is missing here, the compiler reports it. */
 const SCOPES: Readonly<Record<Schemas['CreateKey']['scopes'][number], true>> = {
   'payments:read': true,
   'payments:write': true,
@@ -21,10 +21,10 @@ const SCOPES: Readonly<Record<Schemas['CreateKey']['scopes'][number], true>> = {
   'exports:write': true,
 };
 
-/** The scopes of a shop that makes payments and follows them. The operator can choose others. */
+/** A shop that makes payments and follows them needs these scopes. */
 const USUAL_SCOPES = 'payments:read payments:write events:read ledger:read';
 
-/** Renders the secret of a new key. Only the first response to the request contains the secret. */
+/** Only the first response to the request contains the secret. */
 function secretOf(answer: unknown) {
   const { secret } = answer as { readonly secret: string | null };
   if (secret === null)
@@ -38,7 +38,6 @@ function secretOf(answer: unknown) {
   );
 }
 
-/** Shows the API keys and the request limits of the tenant, in both modes. */
 export function Keys() {
   const { tenant, mode } = useOwner();
   const { to } = usePlace();
@@ -82,7 +81,6 @@ export function Keys() {
   );
 }
 
-/** Shows the keys with which operators sign in. */
 export function Operators() {
   return (
     <>
@@ -128,7 +126,6 @@ function stateOf({ revoked, expires }: Key): 'revoked' | 'expired' | 'valid' {
   return expires !== null && expires * 1000 <= Date.now() ? 'expired' : 'valid';
 }
 
-/** Shows whether the API accepts the key, until when, and which key replaced it. */
 function State({ row }: { readonly row: Key }) {
   const { revoked, expires, rolled_to: successor } = row;
   const state = stateOf(row);

@@ -18,7 +18,7 @@ const OF = [
   },
 ] as const;
 
-/** Returns the current numbers of the chosen limit, as values of the form; none if the limit was not read yet. */
+/** Returns no values if the limit was not read yet. */
 function numbersOf(limits: readonly Limit[], { mode, kind }: Values): Values {
   const limit = limits.find((each) => each.mode === mode && each.kind === kind);
   return limit === undefined ? {} : { rate: String(limit.rate), burst: String(limit.burst) };

@@ -77,7 +77,7 @@ export function Differences() {
   );
 }
 
-/** Shows until when the books were compared: later differences are not known yet. */
+/** Later differences are not known yet. */
 function ComparedUntil({ at }: { readonly at: number | null }) {
   return (
     <p>
@@ -143,7 +143,6 @@ const REJECTION_REASONS = [
   ['not_needed', 'The request is no longer needed'],
 ] as const satisfies readonly (readonly [NonNullable<Approval['verdict_reason']>, string])[];
 
-/** Offers approval and rejection of an open request. Shows the verdict on a closed one. */
 function VerdictActs({ row }: { readonly row: Approval }) {
   const { self } = useApi();
   const { id, status, request, payment, currency, requested_by: by } = row;
@@ -178,7 +177,6 @@ function VerdictActs({ row }: { readonly row: Approval }) {
   );
 }
 
-/** Shows when an open request expires. */
 function Expires({ at }: { readonly at: number }) {
   return (
     <p class="soft-text">
@@ -187,7 +185,6 @@ function Expires({ at }: { readonly at: number }) {
   );
 }
 
-/** Shows the requests for one payment that wait for a second person. */
 export function OpenApprovals({ rows }: { readonly rows: readonly Approval[] }) {
   const { to } = usePlace();
   if (rows.length === 0) return <></>;
@@ -214,7 +211,6 @@ export function OpenApprovals({ rows }: { readonly rows: readonly Approval[] }) 
   );
 }
 
-/** Shows above which amounts a request needs a second person. */
 function Limit({ above }: { readonly above: Schemas['ApprovalList']['approval_above'] }) {
   if (above === null)
     return (
@@ -231,7 +227,6 @@ function Limit({ above }: { readonly above: Schemas['ApprovalList']['approval_ab
   );
 }
 
-/** Shows the status of a closed request, who approved or rejected it, and the reason of a rejection. */
 function Verdict({ row: { status, decided_by: by, decided, verdict_reason: reason } }: { readonly row: Approval }) {
   if (by === null) return <>{status}</>;
   const [, because] = REJECTION_REASONS.find(([code]) => code === reason) ?? [];
@@ -254,7 +249,7 @@ function amountOf({ request, amount, currency, effect }: Approval): number {
     .reduce((sum, each) => sum + each.amount, 0);
 }
 
-/** Shows a request and, as far as it is known, its effect, so that the second person sees what they approve. */
+/** The second person must see what they approve. */
 function Effect({
   row: { request, tenant, mode, currency, reason, effect, expires, requested_by: by },
 }: {
@@ -276,7 +271,6 @@ function Effect({
   );
 }
 
-/** Describes the effect of a correction or a decision. */
 function outcomeOf(
   request: Schemas['ApprovalRequest'],
   { type, payment_status: status }: Pick<Approval['effect'], 'type' | 'payment_status'>,
@@ -415,7 +409,6 @@ export function Tenants() {
   );
 }
 
-/** Formats a value of the log: an amount in the decimals of its currency. Returns all other texts unchanged. */
 function detailOf(value: string): string {
   const [, minor, currency] = /^(\d+) ([A-Z]{3})$/.exec(value) ?? [];
   return minor === undefined || currency === undefined ? value : money(Number(minor), currency);

@@ -16,16 +16,14 @@ interface OfPayment {
   readonly payment: Whole;
   /** All refunds, captures and cancellations. Undefined until they were read. */
   readonly changes: readonly Change[] | undefined;
-  /** The requests for the payment that wait for a second person. Undefined until they were read. */
+  /** Undefined until they were read. */
   readonly open: readonly Approval[] | undefined;
   readonly abilities: Abilities;
   readonly says: (what: string) => (answer: unknown) => string;
 }
 
 interface Proposed extends Proposal {
-  /** The amount that the dialog suggests, as the operator would enter it. */
   readonly suggested: string;
-  /** Describes the requests of the same kind that wait for approval. */
   readonly waits: string;
 }
 
@@ -47,14 +45,13 @@ function proposed(kind: Parameters<typeof proposalFor>[0], { payment, changes, o
 
 const REASON: Field = { name: 'reason', label: 'Reason (visible to the tenant)' };
 
-/** Returns the field for an amount. @param isWhole set if only the proposed amount is possible */
+/** @param isWhole set if only the proposed amount is possible */
 function amountIn(currency: string, isWhole: true | undefined): Field {
   return { name: 'amount', label: `Amount in ${currency}`, currency, ...(isWhole && { isHidden: true }) };
 }
 
 const pathOf = ({ id }: Whole) => `/v1/admin/payments/${encodeURIComponent(id)}`;
 
-/** Offers a refund. */
 export function Refund(props: OfPayment) {
   const { payment, says } = props;
   const { currency, amount_captured: captured } = payment;
@@ -81,7 +78,6 @@ export function Refund(props: OfPayment) {
   );
 }
 
-/** Offers to capture or cancel an authorized payment, or to cancel one that waits for its payer. */
 export function HoldActs(props: OfPayment) {
   const { payment, says } = props;
   const { status, amount, currency } = payment;
@@ -130,7 +126,6 @@ function capturedText(answer: unknown): string {
   return `${money(captured, currency)} was captured.`;
 }
 
-/** Describes what the action will do with the entered amount, or why the amount is not valid. */
 function Then({
   entered,
   from,
@@ -138,7 +133,7 @@ function Then({
   text,
 }: {
   readonly entered: string;
-  /** The largest amount, in minor units. */
+  /** Minor units. */
   readonly from: number;
   readonly currency: string;
   readonly text: (amount: string, rest: string) => string;

@@ -5,13 +5,12 @@ import { money, words } from '../show.ts';
 
 type Charge = Schemas['Charge'];
 
-/** Describes a change by its kind and amount, for example `refund of 12.34 EUR`. */
+/** A name is, for example, `refund of 12.34 EUR`. */
 export function nameOfChange({ object, amount, currency }: Pick<Change, 'object' | 'amount' | 'currency'>): string {
   return `${object} of ${money(amount, currency)}`;
 }
 
 /**
- * Describes the effect of a decision about a change.
  * @param status the status of the payment after the decision
  * @param was the status of the payment now, if it is known
  */
@@ -20,7 +19,7 @@ export function outcomeOfChange(name: string, outcome: string, status: string, w
   return `The ${name} becomes ${outcome}. The payment ${ofPayment} ${words(status)}.`;
 }
 
-/** Returns the captured money less all refunds that did not fail, by currency, in minor units. */
+/** Amounts in minor units, by currency. */
 function heldByProcessor(charges: readonly Charge[]): readonly (readonly [currency: string, amount: number])[] {
   const held = new Map<string, number>();
   for (const { currency, amount_captured: captured, refunds } of charges) {
@@ -30,7 +29,6 @@ function heldByProcessor(charges: readonly Charge[]): readonly (readonly [curren
   return [...held];
 }
 
-/** Describes what happens to captured money when an operator decides that a payment failed. */
 export function returned(charges: readonly Charge[]): string {
   const held = heldByProcessor(charges);
   if (held.length === 0) return 'The payer was not charged, so no money is returned.';
@@ -39,7 +37,6 @@ export function returned(charges: readonly Charge[]): string {
 }
 
 /**
- * Describes the message about a missed job run, and whether a later run does the work of the missed run.
  * @param run the job, or for a job of another service, the service and the job
  * @param job the job if it is this deployment's own
  */
@@ -49,10 +46,7 @@ export function dismissedRun(run: string, job: string | null): string {
   return `the message about a missed run of ${run}. ${later}.`;
 }
 
-/**
- * Names the step that resolves a difference in a payment's books. The books of a payment in review are incomplete, so
- * an operator must decide the payment before correcting them.
- */
+/** The books of a payment in review are incomplete, so an operator must decide the payment before correcting them. */
 export function differenceStep(status: Schemas['Mismatch']['payment_status']): string {
   return status === 'needs_review' ? 'Decide' : 'Correct or annotate';
 }

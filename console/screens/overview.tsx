@@ -19,7 +19,7 @@ const EVERY_MS = 30_000;
 const AUDIT_EVERY_MS = 600_000;
 const DAY_SECONDS = 86_400;
 
-/** The event types that each bar counts. An event stays counted on its day, whatever happens to the payment later. */
+/** An event stays counted on its day, whatever happens to the payment later. */
 const OUTCOMES: readonly (Pick<Series, 'name' | 'kind'> & { readonly of: readonly Volume['outcome'][] })[] = [
   { name: 'completed', kind: 'good', of: ['payment.completed'] },
   { name: 'failed', kind: 'bad', of: ['payment.failed'] },
@@ -32,7 +32,6 @@ const MONEY: typeof OUTCOMES = [
   { name: 'disputed', kind: 'bad', of: ['dispute.opened'] },
 ];
 
-/** Shows work that waits for an operator, and the outcomes of a tenant's payments by day. */
 export function Overview() {
   const { tenant, mode, isUnknown } = usePlace();
   return (
@@ -53,7 +52,7 @@ export function Overview() {
   );
 }
 
-/** Warns when the auditor did not run in time: a changed row of the Ledger could then remain unnoticed. */
+/** A changed row of the Ledger could remain unnoticed until the auditor runs. */
 function OverdueVerifications() {
   const { to } = usePlace();
   const { answer } = useRead<Schemas['Audit']>('/v1/admin/audit', undefined, AUDIT_EVERY_MS);
@@ -74,7 +73,7 @@ function OverdueVerifications() {
   );
 }
 
-/** Shows the queues that jobs process. An operator is needed only if their entries are old. */
+/** An operator is needed only if the entries are old. */
 function ForJobs() {
   const { answer } = useRead<Schemas['QueueList']>('/v1/admin/queues', undefined, EVERY_MS);
   const waiting = (answer?.data ?? []).filter((each) => each.job !== null && each.waiting !== 0);
@@ -106,7 +105,6 @@ function QueueCard({ queue }: { readonly queue: Queue }) {
 
 const todayOfApi = () => dayOf(apiNowMs() / 1000);
 
-/** Shows the outcomes and the money of the tenant's payments by day. */
 function Volumes({ tenant, mode }: { readonly tenant: string; readonly mode: string }) {
   const [range, setRange] = useState<number>(RANGES[1]);
   const [today, setToday] = useState(todayOfApi);
@@ -180,7 +178,7 @@ function Plots({ data, days }: { readonly data: readonly Volume[]; readonly days
   );
 }
 
-/** Shows the figures of today and yesterday, which the sums of the plots do not show. */
+/** The sums of the plots do not show these figures. */
 function NewestDays({ data, days }: { readonly data: readonly Volume[]; readonly days: readonly string[] }) {
   const currencies = [...new Set(data.map(({ currency }) => currency))];
   const named = [

@@ -27,7 +27,6 @@ type Timeline = Schemas['Timeline'];
 type Whole = Schemas['Payment'];
 type ApprovalList = Schemas['ApprovalList'];
 
-/** Shows a payment: its amounts, its changes, its timeline, its postings, and the actions of operators. */
 export function Payment({ id }: { readonly id: string }) {
   const read = useWhole<Timeline>(`/v1/admin/payments/${encodeURIComponent(id)}/timeline`);
   const { to } = usePlace();
@@ -71,7 +70,7 @@ export function Payment({ id }: { readonly id: string }) {
   );
 }
 
-/** Returns a function that describes the response to an action. @param what the sentence if the action took effect */
+/** @param what the sentence if the action took effect */
 function says(what: string) {
   return (answer: unknown): string => {
     const { object, status } = answer as { readonly object?: string; readonly status?: string };
@@ -87,12 +86,12 @@ interface ShownProps {
   readonly tenant: string;
   readonly mode: Mode;
   readonly transitions: readonly Transition[];
-  /** The names of the tenant's API keys, by key id. */
+  /** Names of keys, by key id. */
   readonly keys: ReadonlyMap<string, string>;
   readonly abilities: Abilities;
 }
 
-/** Shows the amounts and the actions. Viewers see neither amounts nor the texts of the merchant. */
+/** Viewers see neither amounts nor the texts of the merchant. */
 function Shown(props: ShownProps) {
   const { self } = useApi();
   const { tenant, mode, transitions } = props;
@@ -177,7 +176,6 @@ function Details({ payment, tenant, mode }: { readonly payment: Whole; readonly 
   );
 }
 
-/** Shows why a payment is in review, and its state at the processor. */
 function Review({ payment: { id, failure }, tenant }: { readonly payment: Whole; readonly tenant: string }) {
   return (
     <section class="review" aria-labelledby="review">
@@ -188,10 +186,7 @@ function Review({ payment: { id, failure }, tenant }: { readonly payment: Whole;
   );
 }
 
-/**
- * Shows the state at the processor. The state is read only when this part is opened, because the processor limits the
- * rate of reads.
- */
+/** The state is read only when this part is opened, because the processor limits the rate of reads. */
 function AtProcessor({ id, tenant }: { readonly id: string; readonly tenant: string }) {
   const [isOpen, setOpen] = useState(false);
   return (
@@ -254,7 +249,6 @@ function Acts({
   );
 }
 
-/** Shows the postings. Each set balances: its debits equal its credits. */
 function Postings({ transitions }: { readonly transitions: readonly Transition[] }) {
   const rows = transitions.flatMap(({ sequence, type, postings }) =>
     postings.map((each) => ({ sequence, type, ...each })),

@@ -46,13 +46,11 @@ const ID = /^(?:pay|ord|ref|rtn|cap|can|dsp)_[a-z2-7]{32}[A-Za-z0-9_.-]*$/;
 /** Matches the id of a charge, or a reference or key of the same form. Without a tenant, the API finds only the charge. */
 const CHARGE = /^[a-z]{2,5}_[A-Za-z0-9_.-]+$/;
 
-/** Returns whether a search covers all tenants. */
 function isOfAll(filters: URLSearchParams, { tenant }: Place): boolean {
   // An id belongs to one tenant, which need not be the chosen one.
   return tenant === undefined || filters.get('in') === 'all' || ID.test(filters.get('q') ?? '');
 }
 
-/** Returns the column that names the tenant, for lists that cover all tenants. */
 function ownerColumn(nameOf: (tenant: string) => string): Column<Row> {
   return {
     title: 'Tenant',
@@ -61,7 +59,6 @@ function ownerColumn(nameOf: (tenant: string) => string): Column<Row> {
   };
 }
 
-/** Matches a text that looks like a part of an e-mail address. */
 const PARTIAL_EMAIL = /@[^.]*$|^[^@]*@$|^@/;
 
 function pathOf(filters: URLSearchParams, place: Place): string {
@@ -74,7 +71,6 @@ function pathOf(filters: URLSearchParams, place: Place): string {
   return `/v1/admin/payments?${query.toString()}`;
 }
 
-/** Returns the texts for an empty list: the reason, and a hint. */
 function nothing(filters: URLSearchParams, place: Place) {
   const { tenant, mode, to } = place;
   const other = mode === 'live' ? 'test' : 'live';
@@ -105,7 +101,6 @@ function nothing(filters: URLSearchParams, place: Place) {
   };
 }
 
-/** Shows the payments of a tenant, newest first, or the results of a search. */
 export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   const place = usePlace();
   const searchedFor = filters.get('q');
@@ -139,7 +134,6 @@ export function Payments({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Shows a tab for each status, which lists only payments with this status. The other filters remain. */
 function Statuses({ filters }: { readonly filters: URLSearchParams }) {
   const { to } = usePlace();
   const { status: shown, ...others } = Object.fromEntries(filters);
@@ -158,7 +152,6 @@ function Statuses({ filters }: { readonly filters: URLSearchParams }) {
   );
 }
 
-/** Offers an export of all payments that match the filters. */
 function Csv({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();
   const taken = ['status', 'currency', 'amount_from', 'amount_to'].flatMap<[string, string | number]>((name) => {

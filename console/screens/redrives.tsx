@@ -8,7 +8,6 @@ import { Table } from '../table.tsx';
 type Queue = Schemas['QueueList']['data'][number];
 type ActivityEntry = Schemas['ActivityList']['data'][number];
 
-/** Shows why a message could not be processed: the code from the API, and its text if the code is known. */
 export function Reason({ of }: { readonly of: string | null }) {
   if (of === null) return <>–</>;
   const text = reasonText(of);
@@ -21,7 +20,6 @@ export function Reason({ of }: { readonly of: string | null }) {
   );
 }
 
-/** Shows the newest redrives and dismissals of a queue, and the state of the redriven messages. */
 export function Redrives({ queue, queues }: { readonly queue: Queue; readonly queues: readonly Queue[] }) {
   const { answer } = useRead<Schemas['ActivityList']>('/v1/admin/activity?limit=100');
   const acts = actsOnQueue(answer?.data ?? [], queue.id);

@@ -7,7 +7,6 @@ import { callResult, cause, count, utcTime, words } from '../show.ts';
 export type Entry = Schemas['Timeline']['data'][number];
 export type Transition = Extract<Entry, { kind: 'transition' }>;
 
-/** Groups of the kinds of entries, by which the timeline is filtered. */
 const GROUPS: readonly { readonly title: string; readonly kinds: readonly Entry['kind'][] }[] = [
   { title: 'Payment changes', kinds: ['transition'] },
   { title: 'Requests', kinds: ['claim', 'takeover', 'answer', 'open'] },
@@ -18,13 +17,12 @@ const GROUPS: readonly { readonly title: string; readonly kinds: readonly Entry[
   { title: 'Alarms', kinds: ['alarm'] },
 ];
 
-/** Shows the timeline of a payment, sorted by {@link inSequence}. */
 export function Story({
   entries,
   keys,
 }: {
   readonly entries: readonly Entry[];
-  /** The names of the tenant's API keys, by key id. */
+  /** Names of keys, by key id. */
   readonly keys: ReadonlyMap<string, string>;
 }) {
   const [hidden, setHidden] = useState<readonly string[]>([]);

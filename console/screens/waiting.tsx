@@ -13,7 +13,6 @@ import { Reason, Redrives } from './redrives.tsx';
 type Queues = Schemas['QueueList'];
 type QueueRow = Queues['data'][number];
 
-/** Shows all queues, each with the number of its entries and the age of its oldest entry. */
 export function Waiting() {
   const read = useRead<Queues>('/v1/admin/queues');
   return (
@@ -55,7 +54,6 @@ export function Waiting() {
   );
 }
 
-/** Returns the number of entries of a queue, as text. */
 export function waitingText({ waiting, more_waiting: more }: QueueRow): string {
   return waiting === null ? 'Cannot be read now' : `${count(waiting)}${more ? '+' : ''}`;
 }
@@ -67,9 +65,7 @@ const MAX_MESSAGES = 100;
 const HIDDEN = `More messages wait than are listed. The list shows at most ${MAX_MESSAGES} messages, and omits those that another request holds for up to 30 seconds. Refresh the list after that time.`;
 const ACT = { title: 'Act', isActs: true } as const;
 
-/**
- * Offers to dismiss an unmatched callback. A callback about another program's charge needs no operator, and expires.
- */
+/** A callback about another program's charge needs no operator, and expires. */
 function CallbackActs({ row: { callback, part, needs_operator: needs } }: { readonly row: Entry }) {
   return callback === null || !needs ? <>–</> : <DismissCallback callback={callback} charge={part} />;
 }
@@ -102,8 +98,8 @@ export function Queue({ id }: { readonly id: string }) {
 }
 
 /**
- * Lists the entries of a queue. Each listing of messages hides them from other listings for a while, so messages are
- * read in one page, and are not polled.
+ * Each listing of messages hides them from other listings for a while, so messages are read in one page, and are not
+ * polled.
  */
 function Entries({
   id,
@@ -148,10 +144,6 @@ function Entries({
   );
 }
 
-/**
- * Offers a redrive of all messages of a queue. If the queue cannot be redriven, the button is disabled, and the reason
- * is shown. Offers the dismissal of all messages if the queue allows it.
- */
 function QueueActs({
   queue,
   end,
@@ -199,7 +191,7 @@ const REASON = {
   ],
 } as const;
 
-/** Offers the actions that redrive or dismiss one message. If none is possible, the reason is above the list. */
+/** If no action is possible, the reason is above the list. */
 function MessageActs({
   queue,
   row: { id: entry, about, part, job },

@@ -14,7 +14,6 @@ const DAYS = [
   { name: 'created_to', label: 'Last day (UTC), at most 31 days in all', day: 'last' },
 ] as const;
 
-/** Shows the endpoints of a tenant, or one endpoint with its deliveries. */
 export function Webhooks({ filters }: { readonly filters: URLSearchParams }) {
   const { owner } = useOwner();
   const { to } = usePlace();
@@ -239,7 +238,7 @@ function lastAnswer({ attempts, last_answer: text }: Delivery): string {
   return [last.error ?? last.status, text].filter((part) => part !== null && part !== '').join(': ');
 }
 
-/** Links to the payment of an event. The event id contains the payment id. */
+/** The event id contains the payment id. */
 function Subject({ event }: { readonly event: string }) {
   const letters = /^evt_([a-z2-7]{32})\d{6}/.exec(event)?.[1];
   return letters === undefined ? <Id of={event} /> : <About id={`pay_${letters}`} />;
