@@ -1,5 +1,3 @@
-/** Names shared by the demonstration's stack, its functions and its counters. */
-
 import { EventNames, type TypeOfEvent } from '../lambdas/events/contract.ts';
 
 export const DemoStackName = { demo: 'PayonceDemo', processor: 'PayonceDemoProcessor' } as const;
@@ -20,20 +18,18 @@ export const BUS_CONTEXT = 'payonce-demo:eventBus';
 export const DemoEnvironment = {
   shopTable: 'SHOP_TABLE',
   shopBus: 'SHOP_BUS',
-  /** Base address of the processor, without a trailing slash. */
+  /** Without a trailing slash. */
   shopProcessorUrl: 'SHOP_PROCESSOR_URL',
   receiptsTable: 'RECEIPTS_TABLE',
 } as const;
 
-/** Name of the SSM parameter with the address to which the naive shop's processor sends callbacks. */
+/** The naive shop's processor sends callbacks to this address. */
 export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
 
-/** Path of the naive shop's callback endpoint, relative to the shop's address. */
+/** The path is relative to the shop's address. */
 export const SHOP_CALLBACK_PATH = '/callbacks';
 
-/**
- * Maximum concurrent requests of the naive shop: enough for a race, few enough for a laptop. Throttled callers retry.
- */
+/** Throttled callers retry. */
 export const SHOP_AT_ONCE = 10;
 
 export const SHOP_EVENT_SOURCE = 'naive-shop';
@@ -41,32 +37,22 @@ export const SHOP_EVENT_SOURCE = 'naive-shop';
 /** Metadata that makes a function wait before a step of a payment, so that the function can be killed at this step. */
 export const HOLD = { name: 'hold', acknowledgement: 'acknowledgement', publication: 'publication' } as const;
 /**
- * Wait before the acknowledgement, in milliseconds. Long enough that a poll finds the effect before the consumer
- * acknowledges, and well below RECEIPTS_TIMEOUT_SECONDS.
+ * Long enough that a poll finds the effect before the consumer acknowledges, and well below RECEIPTS_TIMEOUT_SECONDS.
  */
 export const ACKNOWLEDGEMENT_HOLD_MS = 3_000;
-/**
- * Wait before the publication, in milliseconds. Long enough for a kill on a busy machine, and below the timeout of the
- * shop's function.
- */
+/** Long enough for a kill on a busy machine, and below the timeout of the shop's function. */
 export const PUBLICATION_HOLD_MS = 15_000;
-/**
- * Timeout of the demonstration's consumers, in seconds. They write only a few rows, but a cold start on a busy machine
- * takes seconds.
- */
+/** The consumers write only a few rows, but a cold start on a busy machine takes seconds. */
 export const RECEIPTS_TIMEOUT_SECONDS = 10;
 
-/** Key prefixes of the deliveries and effects in the consumers' table. */
 export const ReceiptRow = { delivery: 'DELIVERY#', effect: 'EFFECT#' } as const;
 
 export function paymentPartition(paymentId: string): string {
   return `PAYMENT#${paymentId}`;
 }
 
-/** Sort key prefix of the naive shop's postings. */
 export const SHOP_POSTING = 'POSTING#';
 
-/** The events that make Payonce's consumer write a receipt. */
 export const RECEIPT_EVENTS = [EventNames.paymentCompleted, EventNames.refundCompleted] as const;
 
 export type EventKind = TypeOfEvent<(typeof RECEIPT_EVENTS)[number]>;

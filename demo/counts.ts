@@ -5,24 +5,21 @@ import type { Scenario } from './scenarios.ts';
 import type { Side } from './side.ts';
 import type { Counts } from './verdict.ts';
 
-/** A payment whose results are counted for a scenario. If the expected count is 0, there is no result to wait for. */
+/** If the expected count is 0, there is no result to wait for. */
 export interface Subject extends Pick<Scenario, 'moves' | 'deliveries' | 'expected'> {
   readonly payment: string;
 }
 
 const POLL_INTERVAL_MS = 250;
-/** Interval between counts that are only for display, in milliseconds. */
+/** These counts are only for display. */
 const SHOWN_INTERVAL_MS = 500;
-/** Time in milliseconds after which unchanged counts are final. An event reaches its consumer within a second. */
+/** An event reaches its consumer within a second. */
 const QUIET_MS = 2_500;
-/**
- * Time in milliseconds after which counts that must be 0 are final. Longer than QUIET_MS, because an event may still be
- * in transit.
- */
+/** Longer than QUIET_MS, because an event may still be in transit. */
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;
 
 /**
- * Waits until all counts are stable, or until the side's `givenUpAfterMs` has passed. Returns the counts.
+ * Waits at most for the side's `givenUpAfterMs`.
  *
  * @param endedMs time of `performance.now()` at which the failure ended
  * @throws Error if the event was not delivered as often as the subject requires
@@ -47,7 +44,6 @@ export async function countAtRest(side: Side, subject: Subject, endedMs: number)
   }
 }
 
-/** Counts repeatedly until the signal is aborted, to show the counts while they change. */
 export async function countRepeatedly(
   side: Side,
   subject: Subject,
@@ -62,10 +58,7 @@ export async function countRepeatedly(
   }
 }
 
-/**
- * Returns the counts that were read after the maximum wait.
- * @throws Error if the event was not delivered again, because the counts would then prove nothing
- */
+/** @throws Error if the event was not delivered again, because the counts would then prove nothing */
 function lateCounts({ counts, deliveries }: Found, subject: Subject): Counts {
   if (counts.events > 0 && deliveries < (subject.deliveries ?? 1)) {
     throw new Error(`the event of ${subject.payment} was not delivered again`);
@@ -78,7 +71,6 @@ interface Found {
   readonly deliveries: number;
 }
 
-/** Reads the current counts at the processor, in the books, and from the rows of the consumer. */
 async function count(side: Side, { payment, moves }: Subject): Promise<Found> {
   const kind: EventKind = moves === 'charge' ? 'payment.completed' : 'refund.completed';
   const receipts = (await side.config.receipts(payment)).filter((receipt) => receipt.kind === kind);

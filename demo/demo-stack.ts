@@ -30,14 +30,13 @@ const OUTPUT = resolve(import.meta.dirname, '..', 'dist', `demo-${process.pid}`)
 const FUNCTIONS = ['naive-shop', 'naive-receipts', 'payonce-receipts'] as const;
 type FunctionName = (typeof FUNCTIONS)[number];
 
-/** Timeout of the shop's function, longer than the shop's timeout for calls to the processor. */
+/** Longer than the shop's timeout for calls to the processor. */
 const SHOP_TIMEOUT = Duration.seconds(20);
-/** Visibility timeout of the consumers' queues, short to keep the demonstration fast. */
+/** A short timeout keeps the demonstration fast. */
 const REDELIVERED_AFTER = Duration.seconds(RECEIPTS_TIMEOUT_SECONDS + 1);
 
 export interface DemoStackProps {
   readonly settings: Settings;
-  /** Name of Payonce's event bus. */
   readonly eventBusName: string;
 }
 

@@ -29,7 +29,7 @@ import {
 
 const APP = `node '${join(import.meta.dirname, 'app.ts')}'`;
 
-/** Outputs of the demonstration's stacks. Addresses have no trailing slash. */
+/** Addresses have no trailing slash. */
 export type DeployedDemo = Readonly<Record<keyof typeof DemoOutput | 'shopProcessorUrl', string>>;
 
 /**
@@ -60,11 +60,9 @@ export async function deployDemo(
   return demo;
 }
 
-/** Timeout of a deletion, in seconds. */
 const REMOVED_WITHIN_SECONDS = 60;
 const DELETION_POLL_SECONDS = 0.1;
 
-/** Deletes the stacks of the demonstration, but not those of a running Payonce. */
 export async function removeDemo(aws: LocalAws): Promise<void> {
   const config = accessTo(aws);
   const client = new CloudFormationClient(config);
@@ -82,7 +80,6 @@ export async function removeDemo(aws: LocalAws): Promise<void> {
   await new SSMClient(config).send(new DeleteParameterCommand({ Name: SHOP_CALLBACK_PARAMETER }));
 }
 
-/** Gives the shop and the processor each other's local address, and limits the shop's concurrency. */
 async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUrl }: DeployedDemo): Promise<void> {
   const config = accessTo(aws);
   const lambda = new LambdaClient(config);
@@ -110,7 +107,6 @@ async function introduce(aws: LocalAws, { shopFunction, shopUrl, shopProcessorUr
   );
 }
 
-/** Reports whether the stacks of the demonstration exist. */
 export async function demoIsDeployed(aws: LocalAws): Promise<boolean> {
   const names = (await stacksOf(aws)).map(({ StackName: name }) => name);
   return Object.values(DemoStackName).every((name) => names.includes(name));

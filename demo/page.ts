@@ -1,6 +1,5 @@
 import { cells, type Finding } from './verdict.ts';
 
-/** Renders the page of a run: the scenarios and the counts of both sides. */
 export function page(findings: readonly Finding[]): string {
   const [head = '', ...rows] = cells(findings).map((row) => `| ${row.join(' | ')} |`);
   return `# Naive against Payonce

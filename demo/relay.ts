@@ -16,10 +16,7 @@ export class StoppableRelay {
     this.#access = access;
   }
 
-  /**
-   * Stops the relay.
-   * @throws Error when the relay could not be stopped
-   */
+  /** @throws Error when the relay could not be stopped */
   async stop(relayFunction: string): Promise<void> {
     const keeper = startUnderKeeper({
       command: [process.execPath, PROGRAM, relayFunction],
@@ -40,10 +37,7 @@ export class StoppableRelay {
     if (keeper.exitCode !== null) await this.start();
   }
 
-  /**
-   * Restarts the relay. Does nothing if the relay is running.
-   * @throws Error when the relay could not be restarted
-   */
+  /** Does nothing if the relay is running. @throws Error when the relay could not be restarted */
   async start(): Promise<void> {
     const start = this.#start;
     this.#start = undefined;

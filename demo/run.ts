@@ -13,10 +13,7 @@ import { SCENARIOS } from './scenarios.ts';
 import { exitCode, type Finding, plainTable } from './verdict.ts';
 
 const PAGE = resolve(import.meta.dirname, '..', 'docs', 'start', 'demo.md');
-/**
- * Preferred port. It differs from the default port and from the ports of tests and benchmarks. If it is taken, another
- * is used.
- */
+/** It differs from the default port and from the ports of tests and benchmarks. If it is taken, another is used. */
 const DEMO_PORT = 14_866;
 
 const { write, authority } = new Command('npm run demo --')
@@ -30,7 +27,7 @@ const { write, authority } = new Command('npm run demo --')
   .parse()
   .opts<{ readonly write: boolean; readonly authority?: Authority }>();
 
-/** The directory for the files of a run. After a failure, it is kept, because it contains the logs. */
+/** The directory is kept after a failure, because it contains the logs. */
 const directory = join(PAYONCE_DIRECTORY, 'demo');
 rmSync(directory, { recursive: true, force: true });
 makeDirectory(directory);
@@ -45,10 +42,6 @@ function progress(text: string): void {
   console.log(`… ${text}`);
 }
 
-/**
- * Uses the running local AWS of `npm start` if it has the requested authority. Otherwise starts a local AWS that ends
- * with this run.
- */
 async function onLocalAws<Result>(use: (aws: LocalAws) => Promise<Result>): Promise<Result> {
   const running = await new StateFile(PAYONCE_DIRECTORY).running();
   if (running !== undefined && (authority ?? authorityOf(running)) === authorityOf(running)) return use(running);

@@ -10,19 +10,14 @@ import type { Counts, Finding } from './verdict.ts';
 
 type SideName = keyof Sides;
 
-/** Callbacks that report the progress of a run. */
 export interface Watch {
-  /** Called when a step begins, with its description. */
   readonly step: (text: string) => void;
-  /** Called when the deployment of a stack begins. */
   readonly deploying?: (stack: string) => void;
-  /** Called when the failure was caused on a side, with the affected payment. */
   readonly caused?: (side: SideName, payment: string) => void;
-  /** Called repeatedly with the current counts of a side, until the run ends. */
   readonly counted?: (side: SideName, counts: Counts) => void;
 }
 
-/** Runs scenarios on a local AWS. The naive shop is deployed for the first run. */
+/** The naive shop is deployed for the first run. */
 export class Runner {
   readonly #aws: LocalAws;
   readonly #directory: string;
@@ -32,7 +27,6 @@ export class Runner {
   #running: Promise<unknown> = Promise.resolve();
 
   /**
-   * @param directory the directory for the CDK's files
    * @param demo the naive shop, if it is already deployed
    * @default this runner deploys the naive shop, and removes it at the end
    */
@@ -44,17 +38,13 @@ export class Runner {
     this.#ended.promise.catch(() => undefined);
   }
 
-  /**
-   * Causes each failure on the naive side and then on Payonce's side, and returns the counts of both.
-   * @throws Error when a failure could not be caused, its results could not be counted, or the runner ends
-   */
+  /** @throws Error when a failure could not be caused, its results could not be counted, or the runner ends */
   run(scenarios: readonly Scenario[], watch: Watch): Promise<readonly Finding[]> {
     const findings = this.#run(scenarios, watch);
     this.#running = findings.catch(() => undefined);
     return findings;
   }
 
-  /** Deploys the naive shop, unless it is deployed. */
   async deploy({ step, deploying }: Watch): Promise<DeployedDemo> {
     // Check again: `npm run demo` removes the naive shop when it is done.
     if (this.#demo !== undefined && (await demoIsDeployed(this.#aws))) return this.#demo;
@@ -68,7 +58,6 @@ export class Runner {
     return this.#demo;
   }
 
-  /** Ends the current run, if any, and removes the naive shop if this runner deployed it. */
   async end(): Promise<void> {
     this.#ended.reject(new Error('the lab was stopped'));
     await this.#running;
@@ -103,8 +92,6 @@ const SIDES = [
 const LAST_TURN = 3;
 
 /**
- * Runs every scenario on both sides, waits until all counts are stable, and returns the counts.
- *
  * @param step called with a description of each step
  * @param caused called after the failure was caused on a side, with the subject to count on that side
  */
@@ -148,15 +135,10 @@ interface Failure {
   readonly ended: Promise<number>;
 }
 
-/**
- * Maximum number of attempts to cause a failure before the response arrives. A slow charge takes seconds and is polled
- * every 20 ms, so one of the attempts succeeds even on a busy machine.
- */
+/** A slow charge takes seconds and is polled every 20 ms, so one of the attempts succeeds even on a busy machine. */
 const MAX_ATTEMPTS = 20;
 
 /**
- * Causes a failure on one side. If the response arrives before the failure, retries with a fresh key.
- *
  * @param name part of the idempotency keys
  * @throws Error when the failure could not be caused, or every response arrived before the failure
  */

@@ -5,19 +5,13 @@ import { HOLD } from './contract.ts';
 import { kill, type Side } from './side.ts';
 import type { Trouble } from './verdict.ts';
 
-/** One failure scenario, caused in the same way on both sides. */
+/** The failure is caused in the same way on both sides. */
 export interface Scenario extends Trouble {
-  /** Id of the scenario, and part of its idempotency keys. */
+  /** Part of the scenario's idempotency keys. */
   readonly id: string;
-  /**
-   * Number of times that the event must be delivered before the counts are valid.
-   * @default 1
-   */
+  /** The counts are valid only after this number of deliveries of the event. @default 1 */
   readonly deliveries?: 2;
-  /**
-   * Start order: scenarios with a lower number start first.
-   * @default 3
-   */
+  /** Scenarios with a lower number start first. @default 3 */
   readonly turn?: 1 | 2;
   /**
    * True if the scenario is excluded from `npm run demo`, because it takes a long time or has no effect to count.
@@ -30,16 +24,11 @@ export interface Scenario extends Trouble {
    */
   readonly isByEvent?: true;
   /**
-   * Causes the failure.
-   *
    * @throws TooLate when the response arrived before the failure; the caller then retries with a fresh key
    * @throws Error when the failure could not be caused
    */
   readonly provoke: (side: Side, key: string, payment: string) => Promise<void>;
-  /**
-   * Retries the request after the failure, in the background.
-   * @default there is no retry
-   */
+  /** @default there is no retry */
   readonly retry?: (side: Side, key: string, payment: string) => Promise<unknown>;
 }
 
@@ -47,13 +36,13 @@ export interface Scenario extends Trouble {
 export class TooLate extends Error {}
 
 const POLL_INTERVAL_MS = 20;
-/** Maximum number of polls, equal to ten minutes. No wait takes so long, even on a busy machine. */
+/** Ten minutes. No wait takes so long, even on a busy machine. */
 const MAX_POLLS = 30_000;
 const AT_ONCE = 50;
 /** A charge that is slow enough to be interrupted, and to overlap with other charges on any machine. */
 const SLOW = { source: 'tok_slow' };
 const REFUND = 7_000;
-/** Amount of a partial refund. A duplicate of this refund would also succeed. */
+/** A duplicate of this refund would also succeed. */
 const PART = 3_000;
 
 export const SCENARIOS: readonly Scenario[] = [
@@ -218,7 +207,6 @@ export const SCENARIOS: readonly Scenario[] = [
   },
 ];
 
-/** The scenarios of the lab: those of the demonstration, and those that it excludes. */
 export const LAB_SCENARIOS: readonly Scenario[] = [
   ...SCENARIOS,
   {
@@ -251,7 +239,6 @@ async function paidWithEffect(side: Side, key: string, payment: string): Promise
   return charge;
 }
 
-/** Reports whether a request ends without a response. */
 function givenUp(call: Promise<unknown>): Promise<boolean> {
   return call.then(
     () => false,

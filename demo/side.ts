@@ -11,29 +11,23 @@ import {
 import { runningProcesses, signalProcess } from '../local/processes.ts';
 import type { EventKind } from './contract.ts';
 
-/** The settings of one side: its API, and the sources of its counts. */
 export interface SideConfig {
   /** Address of the API, without a trailing slash. Both sides have the same paths. */
   readonly apiUrl: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** Address to which this side's processor sends callbacks. */
   readonly callbackUrl: string;
-  /** Address of this side's account at the processor. */
   readonly processorUrl: string;
   readonly processorHeaders: Readonly<Record<string, string>>;
   readonly paymentsFunction: string;
   readonly receiptsFunction: string;
   /** Id of the process whose group contains the processes of the local AWS. */
   readonly keeperPid: number;
-  /** Time after the failure, in milliseconds, after which absent results are considered missing. */
+  /** Time after the failure, after which absent results are considered missing. */
   readonly givenUpAfterMs: number;
   /** Returns the payment id for an idempotency key, even before the payment exists. */
   readonly paymentOf: (key: string) => string;
-  /** Returns the number of posting sets of this kind that this side's books contain for a payment. */
   readonly postings: (payment: string, kind: EventKind) => Promise<number>;
-  /** Returns the deliveries of a payment's events to this side's consumer, and the consumer's effects. */
   readonly receipts: (payment: string) => Promise<readonly Receipt[]>;
-  /** Returns the id of the payment that a Kafka event requests. */
   readonly paymentOfEvent: (eventId: string) => string;
   /** Invokes the function that consumes payment requests with a Kafka batch of this event, as Lambda does. */
   readonly consume: (eventId: string) => Promise<void>;
@@ -52,16 +46,15 @@ export type Receipt =
 
 export interface Answer {
   readonly status: number;
-  /** Value of `Retry-After` in seconds; undefined when the response has no such header. */
+  /** In seconds; undefined when the response has no `Retry-After`. */
   readonly retryAfter: number | undefined;
 }
 
-/** Maximum number of retries. They are at least a second apart, and together last longer than any lease. */
+/** Retries are at least a second apart, and together last longer than any lease. */
 const MAX_RETRIES = 60;
 const RETRY_MS = 1_000;
 const TOO_MANY = 429;
 
-/** One side, with the operations that its callers and the fault injection need. */
 export class Side {
   readonly config: SideConfig;
 
@@ -95,13 +88,11 @@ export class Side {
     throw new Error(`there was no final response for ${key}`);
   }
 
-  /** Returns the charges of a payment from the processor's list. */
   async charges(payment: string): Promise<readonly Charge[]> {
     const { data } = (await this.#atProcessor(`/charges?payment=${payment}`)) as { data: readonly Charge[] };
     return data;
   }
 
-  /** Returns the number of callbacks that the processor sent about a charge. */
   async callbacks(charge: Charge): Promise<number> {
     const { data } = (await this.#atProcessor(`/events?charge=${charge.id}`)) as EventList;
     return data.reduce((sum, { attempts }) => sum + attempts, 0);
@@ -114,7 +105,6 @@ export class Side {
     await this.#control('POST', `/control/events/${event?.id}/resend`, { id: 'new' });
   }
 
-  /** Makes the payer's bank dispute the whole charge. */
   async dispute(charge: Charge): Promise<void> {
     await this.#control('POST', `/control/charges/${charge.id}/dispute`, {});
   }
@@ -133,7 +123,7 @@ export class Side {
     }
   }
 
-  /** Sends a callback like an attacker who knows the charge but not the signing secret. */
+  /** An attacker may know the charge but not the signing secret. */
   async forgeCallback(charge: Charge): Promise<void> {
     const { livemode, metadata } = charge;
     const data = { charge: charge.id, payment: metadata['payment'] ?? null };
@@ -176,8 +166,8 @@ export class Side {
 }
 
 /**
- * Kills the processes of a function, like a machine crash. Kills only processes in the keeper's group, because
- * functions of another local AWS on this machine can have the same name.
+ * Kills only processes in the keeper's group, because functions of another local AWS on this machine can have the same
+ * name.
  *
  * @param keeperPid id of the process whose group contains the processes of the local AWS
  * @returns the number of killed processes

@@ -37,7 +37,7 @@ export interface Sides {
   readonly payonce: Side;
 }
 
-/** Calls `use` with both deployed sides. Payonce gets a new tenant, whose key is revoked at the end. */
+/** Payonce gets a new tenant, whose key is revoked at the end. */
 export async function withSides<Result>(
   aws: LocalAws,
   demo: DeployedDemo,
@@ -107,12 +107,11 @@ function naiveSide(
   });
 }
 
-/** The tenant and mode of the topic's sender on the local AWS (local/cdk.ts). */
+/** The topic's sender on the local AWS (local/cdk.ts). */
 const LOCAL_SENDER = { tenantId: tenant('ten_local'), mode: 'test' } as const;
 
 /**
- * Invokes a function as Lambda does for a batch of a topic (AWS Lambda developer guide, "Using Lambda with Amazon MSK",
- * example event).
+ * The event has the form of a topic's batch (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example event).
  */
 async function invokeWithBatch(target: Target, FunctionName: string, eventId: string): Promise<void> {
   const request = {
@@ -182,7 +181,7 @@ function payonceSide(target: Target, client: DynamoDBDocumentClient, parts: Payo
   });
 }
 
-/** Returns the types of the payment's transitions that have postings, read from the store that committed them. */
+/** Types of the payment's transitions with postings, read from the store that committed them. */
 type Posted = (payment: string) => Promise<readonly string[]>;
 
 function postedIn(client: DynamoDBDocumentClient, ledger: string): Posted {
@@ -208,9 +207,6 @@ function paymentOf(tenantId: TenantId, text: string): PaymentId {
   return derivePaymentId(systemDigest, { ...scope, key: parsed.key });
 }
 
-/**
- * Reports whether a type of transition belongs to this kind of event: refund types to refunds, all others to payments.
- */
 function isOf(kind: EventKind, type: string): boolean {
   return type.startsWith('refund.') === (kind === 'refund.completed');
 }
@@ -227,7 +223,7 @@ async function receiptsOf(
   );
 }
 
-/** Returns all rows of a partition. Each partition is far smaller than a page. */
+/** Each partition is far smaller than a page. */
 async function rowsOf(
   client: DynamoDBDocumentClient,
   TableName: string,

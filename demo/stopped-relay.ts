@@ -8,7 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LambdaClient } from '@aws-sdk/client-lambda';
 import { switchEventSources } from '../local/event-sources.ts';
 
-/** Maximum time for which the relay is stopped, in milliseconds. Longer than any scenario takes. */
+/** Longer than any scenario takes. */
 const LONGEST_MS = 600_000;
 const [, , relay = ''] = process.argv;
 const lambda = new LambdaClient();

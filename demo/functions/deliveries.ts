@@ -3,10 +3,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type DynamoDBDocumentClient, PutCommand } from '@aws-sdk/lib-dynamodb';
 import { ACKNOWLEDGEMENT_HOLD_MS, HOLD, paymentPartition, ReceiptRow } from '../contract.ts';
 
-/**
- * An event as delivered to a consumer. Each consumer writes rows for the event, and the demonstration counts these
- * rows.
- */
 export interface Delivery {
   readonly eventId: string;
   readonly type: string;
@@ -14,7 +10,7 @@ export interface Delivery {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** Records each delivery in the consumers' table. Call it before the deliveries are processed. */
+/** Call it before the deliveries are processed. */
 export async function noteDeliveries(
   client: DynamoDBDocumentClient,
   table: string,
@@ -26,10 +22,7 @@ export async function noteDeliveries(
   }
 }
 
-/**
- * If a payment's metadata requests it, delays the acknowledgement, so that the consumer can be killed between its
- * effect and its acknowledgement.
- */
+/** During the delay, the demonstration kills the consumer between its effect and its acknowledgement. */
 export async function holdAcknowledgement(deliveries: readonly Delivery[]): Promise<void> {
   const isHeld = deliveries.some(({ metadata }) => metadata[HOLD.name] === HOLD.acknowledgement);
   if (isHeld) await sleep(ACKNOWLEDGEMENT_HOLD_MS);

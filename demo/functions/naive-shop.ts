@@ -57,7 +57,6 @@ export async function handler(event: ShopRequest | MSKEvent): Promise<APIGateway
   return pay(headers['idempotency-key'] ?? headers['Idempotency-Key'] ?? '', content as Order);
 }
 
-/** Returns the saved response for the key. If there is none, charges, then saves the response. */
 async function pay(key: string, order: Order): Promise<APIGatewayProxyResult> {
   const saved = await client.send(
     new GetCommand({ TableName, Key: { pk: `KEY#${key}`, sk: 'ANSWER' }, ConsistentRead: true }),
@@ -75,7 +74,7 @@ async function makeCharge(key: string, order: Order) {
   return callProcessor('/charges', { ...order, capture: 'automatic', metadata });
 }
 
-/** Charges for each record of a batch. When this function returns, the offset of the batch is committed. */
+/** When this function returns, the offset of the batch is committed. */
 async function consume({ records }: MSKEvent): Promise<APIGatewayProxyResult> {
   for (const { value } of Object.values(records).flat()) {
     const text = Buffer.from(value, 'base64').toString('utf8');
@@ -85,10 +84,6 @@ async function consume({ records }: MSKEvent): Promise<APIGatewayProxyResult> {
   return reply(200, {});
 }
 
-/**
- * Handles `charge.succeeded`: checks whether the event was seen before. If not, saves the posting together with the
- * event's id, then publishes. Ignores all other types of events.
- */
 async function callback({ id, type, data }: SandboxEvent): Promise<APIGatewayProxyResult> {
   if (type !== 'charge.succeeded') return reply(200, {});
   const seen = await client.send(
@@ -104,7 +99,6 @@ async function callback({ id, type, data }: SandboxEvent): Promise<APIGatewayPro
   return reply(200, {});
 }
 
-/** Checks the remaining amount. If it suffices, posts the refund, publishes its event, then calls the processor. */
 async function refund(payment: string, { amount }: Pick<Order, 'amount'>): Promise<APIGatewayProxyResult> {
   const postings = await postingsOf(payment);
   const [first] = postings.filter(({ kind }) => kind === 'payment.completed');
@@ -146,7 +140,7 @@ async function postingsOf(payment: string): Promise<readonly Posting[]> {
   return Items as unknown as readonly Posting[];
 }
 
-/** Timeout of a call to the processor, in milliseconds, longer than a slow processor takes. */
+/** Longer than a slow processor takes. */
 const PROCESSOR_TIMEOUT_MS = 10_000;
 
 async function callProcessor(

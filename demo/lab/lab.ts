@@ -5,20 +5,17 @@ import type { Runner, Watch } from '../runner.ts';
 import type { Scenario } from '../scenarios.ts';
 import { cells, isExact, verdict } from '../verdict.ts';
 
-/** The HTTP response to a request for a run that cannot begin. */
 export interface LabRefusal {
   readonly status: 404 | 409;
   readonly code: 'unknown_trouble' | 'lab_is_busy';
   readonly detail: string;
 }
 
-/** Maximum number of runs that the page shows. Earlier ones are discarded. */
 const MAX_RUNS = 20;
 
-/** A local AWS on which the lab runs scenarios. */
 export interface LabStack {
   readonly runner: Pick<Runner, 'run'>;
-  /** The address of the console, without a trailing slash. */
+  /** Without a trailing slash. */
   readonly consoleUrl: string;
 }
 
@@ -30,7 +27,6 @@ export interface LabOptions extends LabStack {
   readonly other: (step: Watch['step']) => Promise<LabStack>;
 }
 
-/** Runs one scenario at a time, and keeps the results of the latest runs. */
 export class Lab {
   readonly #options: LabOptions;
   #runs: readonly LabRun[] = [];
@@ -50,8 +46,7 @@ export class Lab {
   }
 
   /**
-   * Begins a run in the background. A run that fails is reported as failed and does not block the next run. Refuses an
-   * unknown scenario, and a run while another one is in progress.
+   * A run that fails is reported as failed and does not block the next run.
    *
    * @param authority Payonce's system of record @default the authority of the lab's local AWS
    */

@@ -14,21 +14,13 @@ import { Lab, type LabStack } from './lab.ts';
 import { labServer } from './server.ts';
 
 interface LabServerOptions {
-  /** Directory for the files of the lab only. It is emptied at the start, and deleted at the end. */
+  /** The lab empties the directory at the start, and deletes it at the end. */
   readonly directory: string;
-  /** Preferred port. If it is taken, another port is used. */
   readonly port: number;
-  /**
-   * The naive shop, if it is already deployed.
-   * @default the lab deploys the naive shop for the first scenario, and removes it at the end
-   */
+  /** @default the lab deploys the naive shop for the first scenario, and removes it at the end */
   readonly demo?: DeployedDemo;
 }
 
-/**
- * Serves the lab of a running local AWS.
- * @returns the address of the lab, and the function `end`, which stops it
- */
 export async function serveLab(
   aws: LocalAws,
   { directory, port: wanted, demo }: LabServerOptions,
@@ -64,7 +56,6 @@ export async function serveLab(
   return { url: `http://127.0.0.1:${port}`, end };
 }
 
-/** A second local AWS, for runs with the other authority. */
 class SecondStack {
   readonly #directory: string;
   readonly #authority: Authority;
@@ -75,10 +66,7 @@ class SecondStack {
     this.#authority = authority;
   }
 
-  /**
-   * Returns the second local AWS, and starts it if it is not running. After a failed start, the next call starts it
-   * again.
-   */
+  /** After a failed start, the next call starts it again. */
   async started(step: Watch['step']): Promise<LabStack> {
     const starting = (this.#starting ??= this.#start(step));
     starting.catch(() => {

@@ -6,10 +6,7 @@ type Nodes = Readonly<Record<string, Node>>;
 
 const HEAD = '/** The types of the API, generated from its description by `npm run generate`. */\n\n';
 
-/**
- * Returns the API types for the client, the console and the command line: bodies, parameters and successful responses
- * of all operations. All problems share one schema.
- */
+/** All problems share one schema. */
 export async function apiTypes(): Promise<string> {
   const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
     readonly paths: Readonly<Record<string, Nodes>>;
@@ -34,7 +31,6 @@ export async function apiTypes(): Promise<string> {
   return HEAD + astToString(await openapiTS(JSON.stringify({ ...document, paths, components: kept })));
 }
 
-/** Returns an operation with only its id, its parameters, its body and its successful responses. */
 function good(operation: Node): Node {
   const answers = Object.entries(operation['responses'] as Nodes).filter(([status]) => status.startsWith('2'));
   const body = operation['requestBody'] as Node | undefined;
@@ -53,7 +49,6 @@ function contentOf(described: Node): Node {
   return { [type]: { schema: (described['content'] as Nodes)[type]?.['schema'] } };
 }
 
-/** Returns `references`, and all other references in `part` and in the referenced parts of the document. */
 function referencesIn(document: Node, part: unknown, references: readonly string[]): ReadonlySet<string> {
   const found = new Set<string>();
   const look = (node: unknown): void => {

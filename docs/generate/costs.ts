@@ -21,7 +21,6 @@ import {
 } from '../../lib/cost/prices.ts';
 import { wrapMarkdown } from './wrap.ts';
 
-/** Synthesizes the templates for a CDK context. */
 export type Synthesize = (context: Readonly<Record<string, string>>) => Promise<readonly StackTemplate[]>;
 
 const MILLION = 1_000_000;
@@ -35,7 +34,7 @@ const POSTGRES = {
 interface Option {
   readonly what: string;
   readonly context: Readonly<Record<string, string>>;
-  /** Text about usage-based costs; empty if there are none. */
+  /** Empty without usage-based costs. */
   readonly used: string;
 }
 
@@ -69,7 +68,6 @@ const OPTIONS: readonly Option[] = [
   },
 ];
 
-/** Returns the USD by which a million requests or callbacks cost less if PostgreSQL is the authority. */
 function saved(path: 'payment' | 'callback'): string {
   const common = { memoryMb: 512, eventMemoryMb: 1_024, consumers: 1 };
   const cost = (authority: Authority): number => perMillion(pathsOf({ ...common, authority })[path]);
@@ -102,9 +100,8 @@ async function figuresOf(synthesize: Synthesize): Promise<Figures> {
 }
 
 /**
- * Returns the cost, in USD, of a million payments, each with its request, a callback and the event. The low value is
- * for payments without a reference, under load; the high value is for payments with a reference, with one event at a
- * time.
+ * The low value is for payments without a reference, under load; the high value is for payments with a reference, with
+ * one event at a time.
  */
 function wholePayment({ paths }: Figures): readonly [low: number, high: number] {
   return [
@@ -113,7 +110,6 @@ function wholePayment({ paths }: Figures): readonly [low: number, high: number] 
   ];
 }
 
-/** Returns the contents of docs/operate/costs.md. */
 export async function costsPage(synthesize: Synthesize): Promise<string> {
   const figures = await figuresOf(synthesize);
   const { paths, idle } = figures;
@@ -213,7 +209,6 @@ Standard-IA costs less than half for storage and a quarter more for requests: it
 more than half of its requests.`;
 }
 
-/** Renders the costs by use: KMS requests, metrics and process starts. */
 function byUse(templates: readonly StackTemplate[]): string {
   const keyRequests = lineOf('keyRequest', tableGrants(templates, false) * KEY_READS);
   return `Tables use the AWS managed key of DynamoDB: about one request in five minutes for each table that a function uses. Under
@@ -230,7 +225,7 @@ Lambda charges for the start of a process. The paths above assume half a second 
 [less than one in a hundred](https://aws.amazon.com/blogs/compute/aws-lambda-standardizes-billing-for-init-phase/).`;
 }
 
-/** Returns the storage costs after this number of years with a million payments a month, as a table row. */
+/** Assumes a million payments a month. */
 function yearsRow(years: number): readonly string[] {
   const millions = 12 * years;
   const ledger = (millions * MILLION * (bytesPerPayment()['Ledger'] ?? 0)) / 1024 ** 3;
@@ -254,10 +249,7 @@ function sameLine(one: BillLine, other: BillLine): boolean {
   return withoutCount(one.what) === withoutCount(other.what);
 }
 
-/**
- * Renders bill lines as a table.
- * @param times factor by which each cost is multiplied
- */
+/** @param times factor by which each cost is multiplied */
 function tableOf(lines: readonly BillLine[], times: number): string {
   const rows = lines.map(({ what, number, usd }) => `| ${what} | ${shown(number)} | ${(usd * times).toFixed(2)} |`);
   return [

@@ -18,7 +18,6 @@ type Unit = 'count' | 'milliseconds';
 type Meaning = string | { readonly unit: Unit; readonly meaning: string };
 type ValueOf<T> = T[keyof T];
 
-/** Metrics of requests, callbacks and webhooks, except those that are described as event, alarm or archive metrics. */
 const REQUESTS: Readonly<
   Record<Exclude<RequestCount, AlarmMetric | ArchiveMetric | ValueOf<typeof EventMetric>>, Meaning>
 > = {
@@ -156,7 +155,7 @@ const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeM
     'Expired records that a job purged, because time to live had not deleted them after four days. Reported every night.',
 };
 
-/** All metrics, grouped by the dimensions under which they are published. */
+/** The dimensions determine the groups. */
 const GROUPS: readonly (readonly [
   title: string,
   dimensions: string,
@@ -188,7 +187,7 @@ const GROUPS: readonly (readonly [
   ['Books and tables', '`service` = `books`', 'Maximum', BOOKS],
 ];
 
-/** Returns the page generated/docs/metrics.md. A metric without a description in this file is a compile error. */
+/** A metric without a description in this file is a compile error. */
 export function metricsPage(): string {
   const sections = GROUPS.map(([title, dimensions, statistic, metrics]) => {
     const rows = Object.entries(metrics).map(([name, meaning]) => {

@@ -6,7 +6,7 @@ import { settingsPage } from './settings.ts';
 import { stateTablesPage } from './state-machine.ts';
 import { thirdPartyPage } from './third-party.ts';
 
-/** Pages of `generated/docs/` (not in git): tables that follow from the code alone. They need no synth. */
+/** The tables follow from the code alone, so they need no synth. `generated/docs/` is not in git. */
 export const PAGES: readonly (readonly [file: string, text: () => string])[] = [
   ['settings.md', settingsPage],
   ['state-tables.md', stateTablesPage],
@@ -16,7 +16,7 @@ export const PAGES: readonly (readonly [file: string, text: () => string])[] = [
   ['third-party.md', thirdPartyPage],
 ];
 
-/** Writes the pages. @param folder ends with a slash */
+/** @param folder ends with a slash */
 export function writePages(folder: URL): void {
   mkdirSync(folder, { recursive: true });
   for (const [file, text] of PAGES) writeFileSync(new URL(file, folder), text());

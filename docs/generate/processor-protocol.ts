@@ -123,10 +123,7 @@ const CALLBACKS: ZodOpenApiPathsObject = {
   },
 };
 
-/**
- * Returns the protocol of a processor behind `processorUrl` (OpenAPI 3.1), generated from the schemas with which
- * Payonce parses responses.
- */
+/** The schemas are those with which Payonce parses responses. */
 export function processorProtocol(): string {
   const document = createDocument(
     {

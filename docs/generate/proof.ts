@@ -25,7 +25,6 @@ function read(name: string): unknown {
   return JSON.parse(readFileSync(new URL(`../proof/${name}.json`, import.meta.url), 'utf8'));
 }
 
-/** Returns docs/proof/planted-faults.md with the counts regenerated from the files of docs/proof. */
 export function proofPage(page: string): string {
   return wrapMarkdown(fill(page, { mutants, survivors, coverage }));
 }
@@ -37,10 +36,7 @@ function resultOf(mutant: Mutant): Result {
   return ROWS.get(mutant.name)?.story === undefined ? 'not found' : 'a story only';
 }
 
-/**
- * Returns the median number of histories that a series needed to find the fault; undefined if at most half of the
- * series found it.
- */
+/** Undefined if at most half of the series found the fault. */
 function histories({ name }: Mutant): number | undefined {
   const { histories: counts = [] } = ROWS.get(name)?.random ?? {};
   return counts[Math.floor(counts.length / 2)] ?? undefined;
@@ -93,10 +89,6 @@ function share(kind: 'cell' | 'fault' | 'act'): readonly [string, string] {
   return [String(all.length), String(reached.length)];
 }
 
-/**
- * Returns a row for each reason why cells or faults are unreachable, and a row for each reachable one that no history
- * reached.
- */
 function missed(kind: 'cell' | 'fault'): readonly (readonly [string, string])[] {
   const { unreachable, never } = sorted(kind, REACHED);
   const reasons = [...Map.groupBy(unreachable, ({ why }) => why)];

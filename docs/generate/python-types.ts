@@ -31,7 +31,7 @@ interface Document {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> };
 }
 
-/** Bodies and objects of the Python client. The schemas to which they refer are added automatically. */
+/** Schemas to which these schemas refer are added automatically. */
 const OPEN = [
   'CreatePayment',
   'CapturePayment',
@@ -60,10 +60,10 @@ const OPEN = [
 /** Operations whose queries the Python client accepts. */
 const LISTS = ['listPayments', 'listDisputes', 'listOrders', 'listEvents', 'listWebhookDeliveries'];
 
-/** Maximum number of values of an enumeration. A larger one, such as all currencies, is represented as a string. */
+/** A larger enumeration, such as all currencies, is represented as a string. */
 const MAX_LITERALS = 30;
 
-/** Objects of several kinds. Their fields depend on the kind, so the Python client represents them as dictionaries. */
+/** The fields depend on the kind, so the Python client represents these objects as dictionaries. */
 const OF_SEVERAL_KINDS = ['EventDataObject'];
 
 const HEAD = `"""The types of the API, made from its description by \`npm run generate\`. Amounts are in minor units."""
@@ -77,7 +77,6 @@ if TYPE_CHECKING:
     from typing_extensions import NotRequired
 `;
 
-/** Returns the module `api_types` of the Python client: one `TypedDict` for each body, query and object. */
 export function pythonTypes(): string {
   const document = JSON.parse(JSON.stringify(openApiDocument)) as Document;
   const classes = new Map<string, string>();
@@ -148,10 +147,9 @@ const SIMPLE: Readonly<Record<string, string>> = {
   null: 'None',
 };
 
-/** Returns a type alias as a string, because the classes that it names may be defined later in the file. */
+/** The classes that a type names may be defined later in the file. */
 const aliasOf = (type: string): string => `"${type.replaceAll('"', "'")}"`;
 
-/** Returns a name for one alternative of a union: the constant value that distinguishes it. */
 function kindOf({ properties = {} }: Schema): string {
   const { const: kind } = Object.values(properties).find((each) => typeof each.const === 'string') ?? {};
   return pascal(String(kind));

@@ -9,12 +9,9 @@ import { KEPT as DEAD_LETTERS_KEPT } from '../../lib/constructs/dead-letter-queu
 import { KEPT as TASKS_KEPT } from '../../lib/constructs/task-queue.ts';
 import { DEFAULTS } from '../../lib/settings.ts';
 
-/**
- * Time in days for which point-in-time recovery keeps data (Amazon DynamoDB developer guide, "Point-in-time recovery").
- */
+/** See the Amazon DynamoDB developer guide, "Point-in-time recovery". */
 const RECOVERY_DAYS = 35;
 
-/** Places where personal data remains after an erasure, with the maximum number of days. */
 const COPIES: readonly { readonly where: string; readonly holds: string; readonly days: number }[] = [
   {
     where: 'Records of requests',
@@ -64,7 +61,6 @@ const SCOPES: readonly { readonly scope: keyof typeof RETENTION_HOURS; readonly 
     },
   ];
 
-/** Data that is kept, because it contains no personal text. */
 const KEPT: readonly { readonly what: string; readonly kept: string; readonly why: string }[] = [
   {
     what: 'Chains of payments and orders, with their postings',
@@ -104,14 +100,13 @@ const KEPT: readonly { readonly what: string; readonly kept: string; readonly wh
   },
 ];
 
-/** The names of a payment's notes in the API. A note that is not listed does not compile. */
+/** A note that is not listed does not compile. */
 const NOTES = { description: 'description', metadata: 'metadata', returnUrl: 'return_url' } as const satisfies Readonly<
   Record<keyof PaymentNotes, string>
 >;
 
 const listed = new Intl.ListFormat('en-GB').format(Object.values(NOTES).map((name) => `\`${name}\``));
 
-/** Returns the page generated/docs/retention.md. */
 export function retentionPage(): string {
   return `# Retention of personal data
 

@@ -13,10 +13,7 @@ interface Feature {
   readonly project: keyof typeof BY_PROJECT;
 }
 
-/**
- * Returns the features with their suites.
- * @throws Error when no suite runs a feature
- */
+/** @throws Error when no suite runs a feature */
 export function features(): readonly Feature[] {
   const files = readdirSync(FEATURES).sort();
   const suites = files.filter((name) => name.endsWith('.test.ts'));
@@ -34,7 +31,6 @@ export function features(): readonly Feature[] {
     });
 }
 
-/** Returns the page `generated/docs/scenarios.md`. */
 export function scenariosPage(): string {
   const all = features();
   const rows = all.map(

@@ -5,10 +5,7 @@ import { SETTING_RULES } from '../../lib/settings.ts';
 
 const PROJECT = new URL('../../', import.meta.url);
 
-/**
- * The groups of the page, each with its settings in order. `file` adds the file's remaining settings (in
- * `lib/settings/`).
- */
+/** `file` adds the file's remaining settings (in `lib/settings/`). */
 const GROUPS: readonly {
   readonly title: string;
   readonly names: readonly string[];
@@ -50,7 +47,6 @@ interface Documented {
   readonly standard: string;
 }
 
-/** Reads the docstrings of all settings. */
 function documentedSettings(): ReadonlyMap<string, Documented> {
   const found = new Map<string, Documented>();
   for (const path of globSync(['lib/settings/*.ts', 'lib/settings.ts'], { cwd: PROJECT })) {
@@ -75,7 +71,7 @@ function describe(member: ts.Node): Pick<Documented, 'text' | 'standard'> {
   return { text: plain(doc?.comment), standard: plain(standard?.comment) };
 }
 
-/** Returns the page of settings. @throws Error for a setting that no group contains */
+/** @throws Error for a setting that no group contains */
 export function settingsPage(): string {
   const left = new Map(documentedSettings());
   const take = (name: string): readonly Documented[] => {

@@ -10,10 +10,9 @@ import {
   REFUND_TABLE,
 } from '../../lambdas/payments/domain/state-tables.ts';
 
-/** Generated sections of docs/reference/state-machine.md, keyed by the name in the section's markers. */
+/** Keyed by the name in the section's markers. */
 const SECTIONS: Readonly<Record<string, () => string>> = { diagram };
 
-/** Returns the page of state tables and example postings. */
 export function stateTablesPage(): string {
   return `# State tables
 
@@ -41,11 +40,7 @@ ${bookings()}
 `;
 }
 
-/**
- * Returns the document with regenerated sections. All other text stays unchanged.
- *
- * @throws Error naming a section whose markers are missing from the document, or occur more than once
- */
+/** @throws Error naming a section whose markers are missing from the document, or occur more than once */
 export function fill(document: string, sections = SECTIONS): string {
   return Object.entries(sections).reduce((text, [name, make]) => {
     const [begin, end] = [`<!-- made from the code: ${name} -->\n`, `<!-- end: ${name} -->\n`];
@@ -60,7 +55,6 @@ export function fill(document: string, sections = SECTIONS): string {
 
 // ----------------------------------------------------------------------------------------------------------- state tables
 
-/** Text for a fact without an effect. */
 const NOTHING = 'nothing';
 
 type Table = Readonly<Record<string, Readonly<Record<string, Cell>>>>;
@@ -80,10 +74,6 @@ function disputes(): string {
   return stateTable(['reported', 'while known as', 'effect'], DISPUTE_TABLE, code);
 }
 
-/**
- * Renders a table. The states in which a fact has the same effect share one row, in the order of the states. States in
- * which the fact has no effect are omitted. Only a fact that never has an effect gets a row that says so.
- */
 function stateTable(head: readonly string[], table: Table, labelOf: (factKind: string) => string): string {
   const rows = Object.entries(table).flatMap(([factKind, cells]) => {
     const known = Map.groupBy(Object.entries(cells), ([, cell]) => happening(cell));
@@ -105,7 +95,7 @@ function happening(cell: Cell): string {
   return `${code(cell.type)}${moved}${cell.posts === undefined ? '' : `, posts ${code(cell.posts)}`}${alarm}`;
 }
 
-/** Renders the transitions between states. Omits facts that leave the state unchanged; the table contains them. */
+/** Facts that leave the state unchanged are only in the table. */
 function diagram(): string {
   const ways = PAYMENT_STATUSES.flatMap((from) =>
     PAYMENT_STATUSES.map((to) => ({ from, to, facts: factsThatMove(from, to) })),
@@ -125,7 +115,7 @@ function factsThatMove(from: PaymentStatus, to: PaymentStatus): readonly string[
 
 // --------------------------------------------------------------------------------------------------------------- bookings
 
-/** The charged amount and the processor's fee, in minor units of EUR. */
+/** Minor units of EUR. */
 const [CHARGED, FEE] = [1000, 59];
 
 interface Example extends Omit<BookingInput, 'currency'> {

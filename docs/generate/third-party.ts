@@ -1,10 +1,8 @@
 import { readFileSync } from 'node:fs';
 import { isAllowedLicence } from '../../package/licences.ts';
 
-/** A package in package-lock.json. */
 export interface Locked {
   readonly version?: string;
-  /** SPDX expression that the package declares. */
   readonly license?: string;
   readonly dev?: boolean;
   readonly devOptional?: boolean;
@@ -16,7 +14,6 @@ const COPIED = ['node_modules/swagger-ui-dist'];
 
 const FOLDER = 'node_modules/';
 
-/** Returns the packages whose code is in the functions, the bridge or the client, by path. */
 export function shipped(packages: Readonly<Record<string, Locked>>): readonly (readonly [string, Locked])[] {
   return Object.entries(packages).filter(
     ([path, { dev, devOptional, optional }]) =>
@@ -25,10 +22,7 @@ export function shipped(packages: Readonly<Record<string, Locked>>): readonly (r
   );
 }
 
-/**
- * Checks the licenses of all shipped packages.
- * @returns a sentence for each package that must not be shipped
- */
+/** @returns a sentence for each package that must not be shipped */
 export function licenceFaults(packages: Readonly<Record<string, Locked>>): readonly string[] {
   return shipped(packages).flatMap(([path, { license = 'no licence' }]) =>
     isAllowedLicence(license) ? [] : [`${nameOf(path)} has ${license}; package/licences.ts lists the allowed licences`],
@@ -39,7 +33,6 @@ function nameOf(path: string): string {
   return path.slice(path.lastIndexOf(FOLDER) + FOLDER.length);
 }
 
-/** Returns the page generated/docs/third-party.md. */
 export function thirdPartyPage(packages: Readonly<Record<string, Locked>> = lockedPackages()): string {
   const rows = shipped(packages)
     .map(([path, { version = '', license = '' }]) => `| ${nameOf(path)} | ${version} | ${license} |`)

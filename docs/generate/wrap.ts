@@ -1,10 +1,7 @@
-/** Maximum length of a line of prose in a document, in characters. Tables, code and images may be longer. */
+/** Tables, code and images may be longer. */
 const MAX_LINE = 120;
 
-/**
- * Wraps the paragraphs and list items of a Markdown text that contain lines above this length. All other parts stay
- * unchanged.
- */
+/** Only paragraphs and list items that contain longer lines are wrapped. */
 export function wrapMarkdown(text: string): string {
   return partsOf(text).map(wrapped).join('\n').replaceAll(CODE, '');
 }
@@ -14,10 +11,6 @@ export function longParagraphs(text: string): readonly string[] {
   return partsOf(text).flatMap((part) => (wrapped(part) === part ? [] : [part.split('\n')[0] ?? '']));
 }
 
-/**
- * Splits a text into paragraphs and list items. Each remaining line (blank, heading, table row, image, HTML or code) is
- * a separate part.
- */
 function partsOf(text: string): readonly string[] {
   const parts: string[] = [];
   let isCode = false;
@@ -33,9 +26,7 @@ function partsOf(text: string): readonly string[] {
   return parts;
 }
 
-/** Prefix that marks a part as code, which is never wrapped. */
 const CODE = '\u0000';
-/** Matches lines that are not prose: table rows, headings, images and HTML. */
 const NO_PROSE = /^\s*(?:\||#|!\[|<)/;
 const LIST_ITEM = /^(\s*)((?:[-*]|\d+\.) +)/;
 

@@ -4,7 +4,7 @@ import { ManagedPolicy, PolicyStatement, Role, ServicePrincipal } from 'aws-cdk-
 import { Subscription, SubscriptionProtocol, Topic } from 'aws-cdk-lib/aws-sns';
 import type { Construct } from 'constructs';
 
-/** The alarm topic, and the destinations of its alarms. At least one destination must be set. */
+/** At least one destination must be set. */
 export interface Destinations {
   /** ARN of the alarm topic: the topic in `alarmTopicArn`, or the one that a deployment with `alarmEmail` created. */
   readonly topicArn: string;
@@ -92,11 +92,7 @@ export class AlarmChat extends Stack {
   }
 }
 
-/**
- * Reads the destinations from the CDK context.
- *
- * @throws Error naming the setting, the given value and what is allowed
- */
+/** @throws Error naming the setting, the given value and what is allowed */
 export function readDestinations(contextOf: (name: keyof Destinations) => string | undefined): Destinations {
   const topicArn = contextOf('topicArn');
   if (topicArn === undefined) throw new Error('topicArn is missing: set the ARN of the alarm topic');
@@ -119,7 +115,10 @@ export function readDestinations(contextOf: (name: keyof Destinations) => string
   return { topicArn, ...chosen };
 }
 
-/** Splits the ids of a channel. @returns undefined when none are given @throws Error when they lack this form */
+/**
+ * @returns undefined when none are given
+ * @throws Error when they lack this form
+ */
 function parts(name: string, given: string | undefined, form: string): readonly string[] | undefined {
   if (given === undefined) return undefined;
   const found = given.split('/');

@@ -48,7 +48,7 @@ interface Charge {
   readonly created: number;
 }
 
-/** Parameters of charges and changes, with amounts in minor units. */
+/** Amounts are in minor units. */
 interface Params {
   readonly amount?: number;
   readonly currency?: string;
@@ -82,18 +82,12 @@ function rowsIn(database: DatabaseSync) {
       const row = database.prepare('SELECT card, charge FROM charges WHERE id = ?').get(id);
       return row && { card: String(row['card']), charge: JSON.parse(String(row['charge'])) as Charge };
     },
-    /**
-     * Deducts an amount from a card's balance.
-     * @returns whether the balance sufficed
-     */
+    /** @returns whether the balance sufficed */
     take: (card: string, amount: number, currency: string): boolean =>
       database
         .prepare('UPDATE cards SET balance = balance - ?1 WHERE id = ?2 AND currency = ?3 AND balance >= ?1')
         .run(amount, card, currency).changes === 1,
-    /**
-     * Adds an amount to a card's balance.
-     * @throws Error when the card no longer exists, which rolls back the change
-     */
+    /** @throws Error when the card no longer exists, which rolls back the change */
     giveBack: (card: string, amount: number) => {
       const { changes } = database.prepare('UPDATE cards SET balance = balance + ? WHERE id = ?').run(amount, card);
       if (changes !== 1) throw new Error(`there is no card ${card}`);
@@ -211,7 +205,6 @@ function once(database: DatabaseSync, key: string, request: string, work: () => 
 
 // ------------------------------------------------------------------------------------------------------------- callbacks
 
-/** Makes one attempt to post each callback that is due. Without a 2xx response, the callback is due again later. */
 async function postCallbacks(database: DatabaseSync, { url, secret }: GiftCardsOptions['callbacks']): Promise<void> {
   const signer = new Webhook(secret);
   const due = database.prepare('SELECT id, body, tries FROM callbacks WHERE due <= ?').all(Date.now());
@@ -244,7 +237,6 @@ export function giftCards({ database, signingKey, callbacks, livemode }: GiftCar
   const caller = new Webhook(signingKey);
   const app = new Hono<{ Variables: { body: string } }>();
 
-  /** Runs the work of a request once for its key, and returns the response. */
   function answer(
     c: Context<{ Variables: { body: string } }>,
     work: (key: string, params: Params) => Answer,

@@ -70,7 +70,7 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     },
   );
 
-  /** Returns the oldest locks that are due. The index may be outdated, so each write checks the state of the lock. */
+  /** The index may be outdated, so each write checks the state of the lock. */
   async function expiredLocks(): Promise<readonly Lock[]> {
     const { Items = [] } = await client.send(
       new QueryCommand({
@@ -85,7 +85,6 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
     return Items as Lock[];
   }
 
-  /** Returns the writes that release a lock and credit its member, on condition that its state is still `locked`. */
   function release({ pk, member, amount }: Lock) {
     return [
       {
@@ -103,8 +102,8 @@ export function membership({ table, client, jobSecrets, nowMs, leaseSeconds }: M
   }
 
   /**
-   * Returns the write of a credit. Each credit gets its own row: two locks in a transaction can belong to one member,
-   * but a transaction may write a row only once.
+   * Each credit gets its own row: two locks in a transaction can belong to one member, but a transaction may write a
+   * row only once.
    */
   function credit(pk: string, member: string, amount: number) {
     return { Put: { TableName: table, Item: { pk, member, amount }, ConditionExpression: 'attribute_not_exists(pk)' } };

@@ -7,7 +7,6 @@ import {
 
 const MAX_WAIT_SECONDS = 60;
 
-/** Creates the table of the service, unless it exists, and waits until it can be used. */
 export async function createTable(client: DynamoDBClient, name: string): Promise<void> {
   await client
     .send(

@@ -71,7 +71,6 @@ export function shop({ database, apiUrl, apiKey, webhookSecrets }: ShopOptions) 
   const client = createClient({ url: apiUrl, apiKey, keys: purchases });
   const app = new Hono();
 
-  /** Pays a purchase, or reads its stored response. */
   async function pay({ id, sku, source }: Purchase): Promise<void> {
     const params = { ...PRICE, source, items: [{ sku, quantity: 1 }], email: 'ada@example.com' };
     const paying = client.orders.create(params, { operation: id }).catch(async (error: unknown) => {
