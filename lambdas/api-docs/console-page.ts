@@ -2,15 +2,12 @@ import * as z from 'zod';
 import { type ConsoleSignIn, Environment } from '../kernel/contract/environment.ts';
 import { jsonOf, readVariables } from '../kernel/platform/variables.ts';
 
-/**
- * Matches a console file that Vite built. Its name contains a hash of its content, so a cache may keep it permanently.
- */
+/** Vite puts a hash of the content into the name of a file, so a cache may keep the file permanently. */
 const HASHED = /^[\w-]+\.(?<ending>js|css)$/;
 const TYPES = { js: 'text/javascript; charset=utf-8', css: 'text/css; charset=utf-8' } as const;
 
 /**
- * Returns the headers of the console's page and of the sign-in settings. The page may load files from this origin only,
- * and call only this origin and the identity provider, if there is one.
+ * The page may load files from this origin only, and call only this origin and the identity provider, if there is one.
  */
 export function headersOfConsole(signIn: ConsoleSignIn | undefined) {
   const policy = [
@@ -32,7 +29,6 @@ export function headersOfConsole(signIn: ConsoleSignIn | undefined) {
 
 export const IMMUTABLE = { 'cache-control': 'public, max-age=31536000, immutable' };
 
-/** Returns the content type of a built file; undefined when the name does not have the form of a built file. */
 export function typeOfAsset(name: string): (typeof TYPES)[keyof typeof TYPES] | undefined {
   const ending = HASHED.exec(name)?.groups?.['ending'];
   return ending === 'js' || ending === 'css' ? TYPES[ending] : undefined;
@@ -45,8 +41,7 @@ const variables = z.object({
 });
 
 /**
- * Reads the sign-in settings of the console.
- * @returns undefined when the environment variable is not set: operators use keys
+ * @returns undefined when operators use keys
  * @throws Error when the environment variable does not have the format that the stack writes
  */
 export function consoleSignIn(environment: Readonly<Record<string, string | undefined>>): ConsoleSignIn | undefined {

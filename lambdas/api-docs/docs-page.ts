@@ -32,9 +32,9 @@ JavaScript and the file <a href="${base}start.js">start.js</a>.</p>
 }
 
 /**
- * Script that starts the page. It is a separate file, because the page allows no inline scripts. The renderer itself
- * shows no samples, so a plugin shows them below the parameters of each operation. If the renderer was not loaded, the
- * script requests the renderer's file again, and shows why the file cannot be used.
+ * The script is a separate file, because the page allows no inline scripts. The renderer itself shows no samples, so a
+ * plugin shows them below the parameters of each operation. If the renderer was not loaded, the script requests the
+ * renderer's file again, and shows why the file cannot be used.
  */
 export const START_SCRIPT = `const element = document.getElementById('api');
 const samples = () => ({
@@ -98,7 +98,7 @@ function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 }
 
-/** Allows only files from this origin. The renderer also needs inline styles, and icons from `data:` URLs. */
+/** The renderer needs inline styles, and icons from `data:` URLs. */
 export const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -9,7 +9,6 @@ import { CONTENT_SECURITY_POLICY, docsPage, problemsPage, START_SCRIPT } from '.
 import { llmsText } from './llms-text.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** Reads a file that is packaged with the function's code. */
 export type ReadAsset = (name: string) => Promise<string>;
 
 interface Content {
@@ -29,8 +28,7 @@ const CACHED = { 'cache-control': 'public, max-age=3600', vary: 'Accept-Encoding
 const PAGE_HEADERS = { 'content-security-policy': CONTENT_SECURITY_POLICY, 'referrer-policy': 'no-referrer' };
 
 /**
- * Serves the API description, the pages that show it and explain problems, `llms.txt`, and the operators' console. The
- * handler requires no key, knows no secrets and reads no tables.
+ * The handler requires no key, knows no secrets and reads no tables.
  *
  * @param listAssets lists the names of the files in `console/assets`
  * @param signIn the identity provider with which operators sign in to the console; absent when operators use keys
@@ -114,10 +112,7 @@ function assetOf(name: string, readAsset: ReadAsset, content: (read: () => Promi
     : [{ method: 'GET' as const, path: `/console/assets/${name}`, type, read, headers: IMMUTABLE }];
 }
 
-/**
- * Returns a function that reads a document on its first call only, and derives the entity tag. The tag is weak, because
- * the bytes differ by content coding (RFC 9110, section 8.8.1).
- */
+/** The tag is weak, because the bytes differ by content coding (RFC 9110, section 8.8.1). */
 function readOnce(read: () => Promise<string> | string, { sha256 }: Pick<Digest, 'sha256'>): () => Promise<Content> {
   let content: Content | undefined;
   return async () => {
@@ -128,7 +123,7 @@ function readOnce(read: () => Promise<string> | string, { sha256 }: Pick<Digest,
   };
 }
 
-/** Compares the values of `If-None-Match` with an entity tag, weakly (RFC 9110, section 13.1.2). */
+/** The comparison is weak (RFC 9110, section 13.1.2). */
 function matchesTag(values: readonly string[], entityTag: string): boolean {
   const tags = values.flatMap((value) => value.split(',')).map((tag) => tag.trim());
   return tags.some((tag) => tag === '*' || tag.replace(/^W\//, '') === entityTag.replace(/^W\//, ''));

@@ -11,7 +11,7 @@ import { getOrders } from '../views/http/order-list.ts';
 import { READ_ROUTES } from '../views/http/read-routes.ts';
 import { WEBHOOK_ROUTES } from '../webhooks/http/webhook-routes.ts';
 
-/** All endpoints of the API, in the order of the documentation. */
+/** The documentation has the same order. */
 export const ENDPOINTS: readonly Endpoint<never, never>[] = [
   postCallback,
   ...PAYMENT_POST_ROUTES,

@@ -13,10 +13,7 @@ interface Placed {
   readonly operation: Described;
 }
 
-/**
- * The collection to which the id in an operation's response belongs. For operations that are not listed, it is the last
- * segment of the path.
- */
+/** For operations that are not listed, the collection is the last segment of the path. */
 const COLLECTIONS: Readonly<Record<string, string>> = {
   replayWebhooks: 'replays',
   testWebhook: 'deliveries',
@@ -55,10 +52,7 @@ function linked(from: Placed, all: readonly Placed[]): Described {
   return { ...operation, responses };
 }
 
-/**
- * Returns the path to the object's id in a response; for a list, to the first object's id. Undefined when the response
- * has no id.
- */
+/** For a list, returns the path to the first object's id. */
 function idOf({ method, operation }: Placed): string | undefined {
   const [answer] = Object.entries(operation.responses ?? {}).flatMap(([status, each]) =>
     status.startsWith('2')
@@ -73,11 +67,7 @@ function idOf({ method, operation }: Placed): string | undefined {
   return isList ? '$response.body#/data/0/id' : undefined;
 }
 
-/**
- * Returns whether a response of `from` links to `to`: both require the same kind of key, and `from` supplies all ids in
- * the path of `to` (the last id from its response, all earlier ids from its own path). If `to` is a list of a payment's
- * objects, `from` supplies the payment's id.
- */
+/** If `to` is a list of a payment's objects, `from` supplies the payment's id. */
 function leadsTo(from: Placed, to: Placed): boolean {
   const { operationId } = to.operation;
   if (!hasSameKey(from.operation, to.operation)) return false;
@@ -89,7 +79,6 @@ function leadsTo(from: Placed, to: Placed): boolean {
   return collectionOf(from) === collection && (!isNested || from.path.startsWith(before));
 }
 
-/** Returns whether an operation is a list with a query parameter that selects a payment. */
 function asksForPayment({ path, operation }: Placed): boolean {
   const { query } = operation.requestParams ?? {};
   return !path.includes('{') && query instanceof z.ZodObject && 'payment' in query.shape;

@@ -1,7 +1,7 @@
 import type { Endpoint } from '../http/endpoint.ts';
 import { ENDPOINTS } from './endpoints.ts';
 
-/** Returns an overview of the API for language models (llmstxt.org). URLs are relative to the root of the API. */
+/** See llmstxt.org. URLs are relative to the root of the API. */
 export function llmsText(): string {
   const groups = Map.groupBy(ENDPOINTS, ({ docs }) => docs.tag);
   const operations = [...groups].map(([tag, endpoints]) => `## ${tag}\n\n${endpoints.map(lineOf).join('\n')}`);

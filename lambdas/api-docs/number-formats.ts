@@ -3,8 +3,7 @@ import type { CreateDocumentOptions } from 'zod-openapi';
 const INT32 = 2 ** 31;
 
 /**
- * Adds a format to each number, according to its range (OpenAPI Format Registry: `int32`, `int64`, `double`). Client
- * generators for Go, Java or Rust choose the type by the format, and default to 32 bits, which amounts and times
+ * Client generators for Go, Java or Rust choose the type by the format, and default to 32 bits, which amounts and times
  * exceed.
  */
 export const numberFormats: NonNullable<CreateDocumentOptions['override']> = ({ jsonSchema }) => {

@@ -20,7 +20,7 @@ const TAGS: Readonly<Record<Tag, string>> = {
   Callbacks: 'Events from processors.',
 };
 
-/** The API description (OpenAPI 3.1), generated from the schemas that validate the requests. */
+/** The schemas are those that validate the requests. */
 export const openApiDocument = createDocument(
   {
     openapi: '3.1.1',

@@ -39,10 +39,9 @@ interface KeyedOperation extends Operation, KeyedDocs {
   readonly dryRuns: boolean;
 }
 
-/** Examples that `npm run generate` captures from the handlers (`test/api-docs/capture-examples.ts`). */
+/** `npm run generate` captures them from the handlers (`test/api-docs/capture-examples.ts`). */
 const examples: Readonly<Record<string, Readonly<Record<string, Examples>>>> = captured.operations;
 
-/** Describes an operation that reads. */
 function reading(operation: Operation): ZodOpenApiOperationObject {
   const { query, problems = [] } = operation;
   return {
@@ -59,7 +58,6 @@ function reading(operation: Operation): ZodOpenApiOperationObject {
   };
 }
 
-/** Describes an operation that makes a change under an idempotency key. */
 function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
   const { body, located = false, waits = false, expires = true, problems = [] } = operation;
   const ofKey = KEY_PROBLEMS.filter((code) => expires || code !== 'idempotency_key_expired');
@@ -85,16 +83,13 @@ function keyed(operation: KeyedOperation): ZodOpenApiOperationObject {
   };
 }
 
-/**
- * Returns the schema of the `Idempotency-Key` header. It is optional if the operation has dry runs, because a schema
- * cannot make a header depend on the body.
- */
+/** Optional if the operation has dry runs, because a schema cannot make a header depend on the body. */
 function keyOf({ key: [thing, promise, more = ''], dryRuns }: KeyedOperation): z.ZodType {
   if (!dryRuns) return idempotencyKey(thing, promise, more);
   return idempotencyKey(thing, promise, `${more} Required unless \`dry_run\` is true.`).optional();
 }
 
-/** Describes an operation that sets fields. It is safe to repeat, so it needs no key. */
+/** The operation is safe to repeat, so it needs no key. */
 function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOperationObject {
   const { body, problems = [] } = operation;
   return {
@@ -108,7 +103,6 @@ function setting(operation: Operation & { readonly body: Body }): ZodOpenApiOper
   };
 }
 
-/** Describes an operation whose callers sign the body. */
 function signed(operation: SignedDocs): ZodOpenApiOperationObject {
   const { operationId, body, problems = [] } = operation;
   const size = `JSON in the processor’s own format, at most ${MAX_CALLBACK_BYTES} bytes. A header contains the signature.`;
@@ -123,10 +117,7 @@ function signed(operation: SignedDocs): ZodOpenApiOperationObject {
   };
 }
 
-/**
- * Describes the parameters of an operation.
- * @param headers headers in addition to the tenant header of operators
- */
+/** @param headers in addition to the tenant header of operators */
 function params(operation: Operation, headers: z.ZodRawShape = {}): Pick<ZodOpenApiOperationObject, 'requestParams'> {
   const ofTenant = isForTenant(operation) ? { 'Payonce-Tenant': payonceTenant } : {};
   const header = { ...headers, ...ofTenant };
@@ -168,7 +159,6 @@ function problemsOf(operation: Operation): readonly ProblemCode[] {
   ];
 }
 
-/** Returns whether operators can call a tenant route by naming the tenant in a header. */
 function isForTenant({ scope, role }: Pick<Operation, 'scope' | 'role'>): boolean {
   return scope !== undefined && role !== undefined;
 }
@@ -204,7 +194,6 @@ function examplesOf(operationId: string, part: string): Examples {
   return examples[operationId]?.[part] ?? {};
 }
 
-/** Describes endpoints, in their order. Endpoints with the same path are described together. */
 export function pathsOf(endpoints: readonly Endpoint<never, never>[]): ZodOpenApiPathsObject {
   const paths: Record<string, Record<string, ZodOpenApiOperationObject>> = {};
   for (const endpoint of endpoints) (paths[endpoint.path] ??= {})[endpoint.method.toLowerCase()] = describe(endpoint);

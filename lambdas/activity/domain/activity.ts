@@ -62,13 +62,10 @@ export const ACTIONS = [
 
 export type Action = (typeof ACTIONS)[number];
 
-/** The origin of an action: a request, an operator, the command line, or the start of a function. */
 export type Actor =
   | RequestCause
   | OperatorCause
-  /** The user of the command line. */
   | { readonly by: 'command'; readonly operator: string }
-  /** A function that recorded its settings when it started. */
   | { readonly by: 'start' };
 
 /**
@@ -94,9 +91,8 @@ export interface ActivityDraft {
   readonly occurredAtMs: number;
 }
 
-/** A row of the log. The hash covers all other fields. */
+/** The hash covers all other fields. */
 export interface ActivityEntry extends Omit<ActivityDraft, 'chain'>, Link {
-  /** The name of the chain. */
   readonly chain: string;
 }
 
@@ -104,10 +100,7 @@ export function nameOfChain(chain: ActivityChain): string {
   return typeof chain === 'string' ? chain : `${chain.tenantId}#${chain.mode}`;
 }
 
-/**
- * Creates the entry that follows the newest one.
- * @param newest the newest entry of the chain; undefined when the chain is empty
- */
+/** @param newest undefined when the chain is empty */
 export function nextEntry(digest: Digest, newest: Link | undefined, { chain, ...draft }: ActivityDraft): ActivityEntry {
   const { sequence, hash: prevHash } = newest ?? { sequence: 0, hash: NO_PREDECESSOR };
   const content = { ...draft, chain: nameOfChain(chain), sequence: sequence + 1 };
@@ -126,27 +119,20 @@ export function firstBrokenEntry(digest: Digest, entries: readonly ActivityEntry
 }
 
 export const ACTIVITY_ID = /^act_(?<sequence>[1-9]\d{0,8})_[a-z2-7]{16}$/;
-/** Number of hash bytes in an id: 80 bits, encoded as 16 characters. */
 const ID_BYTES = 10;
 
-/**
- * Derives the id of an entry. The id contains the sequence, so that no index is needed, and a part of the hash, so that
- * the id is unique.
- */
+/** The id contains the sequence, so that no index is needed, and a part of the hash, so that the id is unique. */
 export function activityId({ sequence, hash }: Pick<ActivityEntry, 'sequence' | 'hash'>): string {
   return `act_${sequence}_${base32(hash.subarray(0, ID_BYTES))}`;
 }
 
-/**
- * Parses the sequence in an id.
- * @returns undefined when `id` is not the id of an entry
- */
+/** @returns undefined when `id` is not the id of an entry */
 export function sequenceOf(id: string): number | undefined {
   const sequence = ACTIVITY_ID.exec(id)?.groups?.['sequence'];
   return sequence === undefined ? undefined : Number(sequence);
 }
 
-/** Renders an entry for the API and the command line, with the time in Unix seconds. */
+/** The time is in Unix seconds. */
 export function activityObject(entry: ActivityEntry): Record<string, unknown> {
   const { sequence, action, actor, about, details = {}, occurredAtMs } = entry;
   return {
@@ -173,7 +159,7 @@ function actorObject(actor: Actor): Record<string, unknown> {
   }
 }
 
-/** Derives an id from settings. Equal values have the same id. */
+/** Equal settings have the same id. */
 export function settingsId(digest: Digest, values: Readonly<Record<string, string>>): string {
   return `set_${base32(digest.sha256(digest.canonicalJson(values)).subarray(0, ID_BYTES))}`;
 }

@@ -2,7 +2,7 @@ import { LedgerRow, SortKey } from '../../kernel/contract/rows.ts';
 import { KeyAttribute } from '../../kernel/contract/tables.ts';
 import type { Item } from '../../kernel/platform/items.ts';
 
-/** Number of digits to which a sequence is padded in a sort key, so that text order is numeric order. */
+/** Sequences are padded, so that text order is numeric order. */
 const SEQUENCE_DIGITS = 9;
 export const BEYOND_ALL = 10 ** SEQUENCE_DIGITS - 1;
 
@@ -14,7 +14,6 @@ export function activityPartition(chain: string): string {
   return `${LedgerRow.activity}${chain}`;
 }
 
-/** Returns the key of an entry in the Ledger. */
 export function activityKey(chain: string, sequence: number): Item {
   return { [KeyAttribute.partition]: activityPartition(chain), [KeyAttribute.sort]: activitySort(sequence) };
 }

@@ -54,10 +54,7 @@ export function parseActivity(item: Item): ActivityEntry {
   return activityItem.parse(item);
 }
 
-/**
- * Builds the conditional write of an entry. Only one writer can use a sequence number; the transactions of all other
- * writers are canceled.
- */
+/** Only one writer can use a sequence number; the transactions of all other writers are canceled. */
 function activityPut(ledgerTable: string, entry: ActivityEntry): TransactItem {
   return { Put: { TableName: ledgerTable, Item: activityRow(entry), ConditionExpression: ROW_IS_NEW } };
 }
@@ -82,9 +79,8 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Returns the log entry of an action as an item for the transaction that also writes the action's effect. If a
-   * rival's entry takes the sequence number first, the whole transaction is canceled and must be repeated with a new
-   * item.
+   * The caller writes the items in the transaction of the action's effect. If a rival's entry takes the sequence number
+   * first, the whole transaction is canceled and must be repeated with a new item.
    *
    * @param draft undefined if there is nothing to record; then the result is empty
    */
@@ -94,8 +90,7 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Writes a change and its entry in one transaction. If the action takes effect outside the tables, call this without
-   * a change before the action begins.
+   * If the action takes effect outside the tables, call this without a change before the action begins.
    *
    * @returns false when a condition of the change fails; then nothing was written
    * @throws RetryableError `contention` when other writers repeatedly take the next sequence number
@@ -105,7 +100,7 @@ export class DynamoDbActivity implements ActivityLog {
   }
 
   /**
-   * Records the settings of the deployment, unless they equal the last recorded settings.
+   * Unchanged settings are not recorded again.
    * @throws RetryableError `contention` when other writers repeatedly take the next sequence number
    */
   async recordSettings(values: Readonly<Record<string, string>>): Promise<void> {
@@ -148,7 +143,7 @@ export class DynamoDbActivity implements ActivityLog {
     return newest;
   }
 
-  /** Reads a page of a chain. A query ends after one megabyte, so a page of large entries takes several queries. */
+  /** A query ends after one megabyte, so a page of large entries takes several queries. */
   async listActivity(chain: ActivityChain, { order, from, limit }: ActivityPage): Promise<readonly ActivityEntry[]> {
     const isAscending = order === 'oldest_first';
     const input = {
@@ -178,11 +173,11 @@ export class DynamoDbActivity implements ActivityLog {
   }
 }
 
-/** Maximum number of transactions in one erasure, enough for more than 10,000 rows. */
+/** These transactions erase more than 10,000 rows. */
 const MAX_ERASURES = 110;
 
 /**
- * Erases all personal data of a payment or an order in batches. Each batch and its log entry are one transaction.
+ * Each batch and its log entry are one transaction.
  *
  * @param draft the log entry; its first id is the id of the payment or the order
  * @returns false when there is no personal data, or it was already erased; then nothing is recorded

@@ -40,8 +40,8 @@ export class PostgresActivity implements ActivityLog {
 }
 
 /**
- * Returns the row of an action's entry, for the statement that also writes the action's effect. If a rival's entry
- * takes the sequence number first, the statement violates `activity_pkey`, and must be repeated with a new row.
+ * The statement that writes the action's effect must also write the row. If a rival's entry takes the sequence number
+ * first, the statement violates `activity_pkey`, and must be repeated with a new row.
  */
 export async function activityRowFor(tools: PostgresTools, draft: ActivityDraft): Promise<object> {
   const [newest] = await new PostgresActivity(tools).listActivity(draft.chain, { order: 'newest_first', limit: 1 });

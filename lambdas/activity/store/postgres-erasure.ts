@@ -10,9 +10,9 @@ import type { ActivityDraft } from '../domain/activity.ts';
 import { activityRowFor } from './postgres-activity.ts';
 
 /**
- * Deletes the personal data, and writes the log entry and the outbox row if there was any data. A chain is stopped if
- * it is no longer copied to DynamoDB, because the copy differs or lacks a row. After a restore of PostgreSQL, that copy
- * can contain personal data that PostgreSQL lacks, so the first erasure of a stopped chain is always written.
+ * A chain is stopped if it is no longer copied to DynamoDB, because the copy differs or lacks a row. After a restore of
+ * PostgreSQL, that copy can contain personal data that PostgreSQL lacks, so the first erasure of a stopped chain is
+ * always written.
  */
 const ERASE = `WITH erased AS (
   DELETE FROM details WHERE chain_id = $1 RETURNING part

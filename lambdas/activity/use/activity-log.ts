@@ -18,9 +18,8 @@ export interface ActivityPage {
   readonly limit: number;
 }
 
-/** An append-only log of actions. */
 export interface ActivityLog {
-  /** Reads a page of a chain with strong consistency. */
+  /** Reads are strongly consistent. */
   listActivity(chain: ActivityChain, page: ActivityPage): Promise<readonly ActivityEntry[]>;
 }
 
@@ -29,7 +28,7 @@ export type ListedActivity =
   | { readonly kind: 'found'; readonly entries: readonly ActivityEntry[]; readonly hasMore: boolean };
 
 /**
- * Returns a page of a chain, newest first.
+ * The page is newest first.
  *
  * @param logs the logs that have entries of the chain. Entries of a single log are in the order of the chain; entries
  * of several logs are merged by time
@@ -46,14 +45,14 @@ export async function pageOfActivity(
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }
 
-/** An entry, and the position of its log in the list of logs. Sequences of different logs are not related. */
+/** Sequences of different logs are not related. */
 interface Placed {
   readonly entry: ActivityEntry;
   readonly log: number;
 }
 
 /**
- * Reads the newest entries of a chain, in the order of {@link pageOfActivity}.
+ * The order is as in {@link pageOfActivity}.
  *
  * @param last the entry after which the list begins
  */
@@ -80,13 +79,9 @@ export async function newestEntries(
     .map(({ entry }) => entry);
 }
 
-/**
- * Maximum number of positions by which the order of timestamps may differ from the chain's order, because writers'
- * clocks differ.
- */
+/** The order of timestamps may differ from the chain's order by so many positions, because writers' clocks differ. */
 const DISORDERED = 20;
 
-/** Compares entries of several logs, newest first. */
 function byTime(left: Placed, right: Placed): number {
   return (
     right.entry.occurredAtMs - left.entry.occurredAtMs ||
@@ -96,8 +91,8 @@ function byTime(left: Placed, right: Placed): number {
 }
 
 /**
- * Returns the sequence of a log's first entry after the time of `last`, found by binary search; one more than the
- * newest sequence if there is no such entry. For the log that contains `last`, returns the sequence of `last`.
+ * Returns one more than the newest sequence if no entry is later than `last`. For the log that contains `last`, returns
+ * the sequence of `last`.
  */
 async function sequenceAt(log: ActivityLog, position: number, chain: ActivityChain, last: Placed): Promise<number> {
   if (position === last.log) return last.entry.sequence;
@@ -114,10 +109,6 @@ async function sequenceAt(log: ActivityLog, position: number, chain: ActivityCha
   return low;
 }
 
-/**
- * Finds an entry.
- * @returns undefined when the chain has no entry with this id
- */
 export async function entryOf(
   logs: readonly ActivityLog[],
   chain: ActivityChain,
@@ -145,7 +136,7 @@ export interface VerifiedChain {
   readonly broken?: number;
 }
 
-/** Reads a whole chain and checks each link. The check cannot detect that the newest entries were removed. */
+/** The check cannot detect that the newest entries were removed. */
 export async function verifyActivity(
   { log, digest }: { readonly log: ActivityLog; readonly digest: Digest },
   chain: ActivityChain,
