@@ -54,7 +54,7 @@ export interface AuthorityCosts {
 
 /** rocket-rides has the same number. */
 const CONNECTIONS = 4;
-/** Serializable transactions conflict. */
+/** rocket-rides uses serializable transactions, which can conflict. */
 const MAX_CONFLICTS = 1_000;
 const CONFLICT = '40001';
 

@@ -19,7 +19,7 @@ export interface PathCost {
   readonly outcome: string;
   readonly calls: number;
   readonly durableWrites: number;
-  /** With those of indexes. Undefined when a conditional write failed, because its response reports no cost. */
+  /** Includes the units of indexes. Undefined when a conditional write failed, because its response reports no cost. */
   readonly units: number | undefined;
 }
 

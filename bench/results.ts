@@ -24,7 +24,7 @@ interface Goal extends Result {
 const THROUGHPUT = 'throughput, 32 payments in flight';
 const POSTGRES_THROUGHPUT = 'throughput with PostgreSQL, 32 payments in flight';
 const PROJECTED = 'events that the projector handles';
-/** Metrics whose value should be high. All others should be low. */
+/** All others should be low. */
 const HIGHER_IS_BETTER: ReadonlySet<string> = new Set([THROUGHPUT, POSTGRES_THROUGHPUT, PROJECTED]);
 
 export interface Measured {
@@ -36,7 +36,6 @@ export interface Measured {
   readonly weight: Weight;
   readonly start: StartRatios;
   readonly warm: WarmRatios;
-  /** CPU profiles: the import of the payments function, a process that makes many payments, and the projector. */
   readonly profiles: { readonly import: Shares; readonly payments: Shares; readonly projector: Shares };
   readonly eventCpu: EventCpu;
 }

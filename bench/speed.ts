@@ -32,7 +32,7 @@ export interface SpeedRatio {
 }
 
 export interface SkeletonTime {
-  /** DynamoDB responds immediately. */
+  /** Time that `executeOnce` adds to a payment when DynamoDB responds immediately. */
   readonly addedMs: number;
   /** The payment calls the local DynamoDB directly. */
   readonly paymentMs: number;
@@ -158,8 +158,8 @@ export async function measureSpeed(
 }
 
 /**
- * Measured alternately. DynamoDB responds immediately, because the duration of a real call varies by more than the
- * difference.
+ * Alternates with direct calls. DynamoDB responds immediately, because the duration of a real call varies by more than
+ * the difference.
  */
 async function addedBySkeleton(tables: StoreTables, pairs: number): Promise<number> {
   const client = new DynamoDBClient({

@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 
-/** Returns the response body for an AWS operation. For other requests, the operation is the HTTP method. */
+/** For other requests, the operation is the HTTP method. */
 export type Answer = (operation: string, body: Readonly<Record<string, unknown>>) => object;
 
 /**

@@ -2,8 +2,7 @@ import { exampleAmount, isCurrency, parseAmount } from '../lambdas/kernel/curren
 import { CliFailure, ExitCode } from './failure.ts';
 
 /**
- * @param option the option's name, for error messages
- * @returns the amount in minor units
+ * @returns minor units
  * @throws CliFailure when the text is not an amount in this currency
  */
 export function minorUnits(option: string, text: string, currency: string): number {

@@ -115,7 +115,6 @@ function callOf(calls: ApiCommand['calls'], session: Session, command: Command, 
   return { session, command, args, path, ask, send };
 }
 
-/** Options that are not sent to the API. */
 export const NOT_SENT = ['wait', 'output', 'items', 'url', 'key', 'tenant', 'mode'];
 const OTHER_NAMES: Readonly<Record<string, string>> = { most: 'limit', charge: 'charge_id', transition: 'annotates' };
 
@@ -179,10 +178,7 @@ export const duration =
 
 export const money = (row: Row): string => shownAmount(Number(row('amount')), row('currency'));
 
-/**
- * Formats the status, followed by the failure reason, if any.
- * @param reason path of the field with the failure reason
- */
+/** @param reason path of the field with the failure reason */
 export const statusWith =
   (reason: string) =>
   (row: Row): string =>

@@ -109,7 +109,6 @@ async function charged(subject: Subject, changes: object = {}, source = subject.
 const read = async ({ ask }: Subject, id: string): Promise<Charge> =>
   parse(chargeAnswer, await ask('GET', `/charges/${id}`), 200);
 
-/** Lists charges until the list is complete, or until the maximum delay of look-ups has passed. */
 async function listed(subject: Subject, query: string, isComplete: (ids: readonly string[]) => boolean) {
   for (let waited = 0; ; waited += POLL_MS) {
     const { data } = parse(listAnswer, await subject.ask('GET', `/charges?${query}`), 200);

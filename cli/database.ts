@@ -88,7 +88,9 @@ function chosenOf({ secretId: secret, host, port, database }: PostgresSettings):
   return defined({ secret, host, port, database });
 }
 
-/** Otherwise, options in `chosen` replace values of the database of the settings. @param settings as recorded */
+/**
+ * Without a URL, a secret or `--dsql`, options in `chosen` replace values of the settings. @param settings as recorded
+ */
 export function chosenOr(settings: Readonly<Record<string, string>>, chosen: ChosenDatabase): ChosenDatabase {
   const { url = process.env[URL_VARIABLE], secret, dsql } = chosen;
   return url !== undefined || secret !== undefined || dsql === true

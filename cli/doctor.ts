@@ -83,7 +83,6 @@ export function examine({ settings, authority, keys, secrets, nowMs }: Examined)
   ];
 }
 
-/** Finds settings with which live payments have no archive, or an archive that is locked for one day only. */
 export function examineSettings(settings: Examined['settings']): readonly Finding[] {
   const isLive = Object.keys(settings).some((name) => name.includes('.live.'));
   const { archive, archiveYears } = settings;

@@ -8,7 +8,6 @@ import {
 } from '@aws-sdk/client-sqs';
 import * as z from 'zod';
 
-/** A work queue and its dead-letter queue. */
 export interface RedrivePair {
   readonly name: string;
   readonly deadLettersArn: string;
@@ -55,9 +54,8 @@ export async function redrivePairs(client: SQSClient, queueUrls: readonly string
 }
 
 /**
- * Moves a queue's dead letters back with an SQS message move task, and waits until the task ends. A message that fails
- * again returns to the dead-letter queue, from which the same task could move it again and again. Therefore, the task
- * is canceled after it has moved twice as many messages as SQS counted initially.
+ * A message that fails again returns to the dead-letter queue, from which the same task could move it again and again.
+ * Therefore, the task is canceled after it has moved twice as many messages as SQS counted initially.
  *
  * @param wait called between two polls of the task
  */

@@ -15,7 +15,6 @@ export interface ApiAccess {
 export interface Caller {
   readonly variable: string;
   readonly ownerName: string;
-  /** Field of the local stack's state that contains the key. */
   readonly local: 'operatorKey' | 'apiKey';
 }
 

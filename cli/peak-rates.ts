@@ -1,5 +1,4 @@
 export interface RecordedRates {
-  /** Time of the record, in Unix milliseconds. */
   readonly atMs: number;
   /** Entries of the form `yyyy-mm-dd payments/tenantPayments`, separated by commas. */
   readonly peakRates?: string | undefined;

@@ -21,8 +21,8 @@ const VISIBILITY_SECONDS = 120;
 const WAIT_SECONDS = 2;
 
 /**
- * Processes each message of a queue once. A message that is dead-lettered again during the run remains for the next
- * run. A message is deleted only after its work has completed or has been parked again.
+ * A message that is dead-lettered again during the run remains for the next run. A message is deleted only after its
+ * work has completed or has been parked again.
  */
 export async function redrive(
   client: SQSClient,

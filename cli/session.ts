@@ -125,8 +125,8 @@ export class Session {
   }
 
   /**
-   * Runs long work. The progress is shown in place on a terminal, otherwise as lines at least ten seconds apart. With
-   * `--json`, it is not shown.
+   * The progress is shown in place on a terminal, otherwise as lines at least ten seconds apart. With `--json`, it is
+   * not shown.
    */
   async during<Result>(title: string, work: (report: (progress: string) => void) => Promise<Result>): Promise<Result> {
     const { json = false } = this.#options;

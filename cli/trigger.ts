@@ -153,9 +153,7 @@ function isObject(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/**
- * Parses a field such as `metadata.order=42`. Metadata values are strings; other values are parsed as JSON if possible.
- */
+/** Metadata values are strings; other values are parsed as JSON if possible. */
 function readField(text: string, before: Fields): Fields {
   const [, path = '', value = ''] = /^([a-z_]+(?:\.[A-Za-z0-9_-]+)*)=(.*)$/s.exec(text) ?? [];
   if (path === '')

@@ -8,7 +8,6 @@ import { useApi, useApiOf, useRefresh } from './reading.ts';
 import { amountWanted, type DayOfRange, dayToSend, enteredAmount, money, words } from './show.ts';
 import { Table } from './table.tsx';
 
-/** A value to send, optionally with its label. */
 type Choice = string | readonly [value: string, shown: string];
 
 export interface Field {
@@ -48,7 +47,6 @@ interface ActProps {
   /** The tenant and mode, for example `ten_desk/live`. Absent for a route that only operators call. */
   readonly tenant?: string;
   readonly fields: readonly Field[];
-  /** Values of the fields when the dialog opens. */
   readonly initial?: Values;
   /** A preview is shown before the action can be confirmed. */
   readonly preview?: true;
@@ -283,7 +281,7 @@ function Dialog(props: DialogProps) {
 }
 
 interface Failed {
-  /** The error to show. Undefined if an earlier dialog sent the request. */
+  /** Undefined if an earlier dialog sent the request. */
   readonly error: unknown;
   readonly isUnknown: boolean;
 }

@@ -10,10 +10,7 @@ export function useNotify(): Notify {
   return useContext(Noticed);
 }
 
-/**
- * Shows the result of the last action in the window, wherever the page is scrolled to.
- * @param screen the path of the screen: a result is not shown on another screen
- */
+/** @param screen the path of the screen: a result is not shown on another screen */
 export function Notices({ screen, children }: { readonly screen: string; readonly children: ComponentChildren }) {
   const [shown, setShown] = useState({ text: '', screen });
   const notify = useCallback((text: string) => setShown({ text, screen }), [screen]);

@@ -83,8 +83,8 @@ export function Time({ at }: { readonly at: number | string | null | undefined }
 const COPIED_MS = 2_000;
 
 /**
- * Shows a button that copies a text. Without access to the clipboard, which browsers give only to secure pages, the
- * button selects the element before it, which shows the text.
+ * Without access to the clipboard, which browsers give only to secure pages, the button selects the element before it,
+ * which shows the text.
  */
 export function Copy({ text }: { readonly text: string }) {
   const [isCopied, setCopied] = useState(false);
@@ -111,8 +111,8 @@ export function Copy({ text }: { readonly text: string }) {
 }
 
 /**
- * Shows an id with a button that copies it. The stylesheet shortens a long id; the page contains the whole id, so that
- * a browser finds it, and a screen reader reads it.
+ * The stylesheet shortens a long id; the page contains the whole id, so that a browser finds it, and a screen reader
+ * reads it.
  */
 export function Id({ of: id, to }: { readonly of: string | null | undefined; readonly to?: string | undefined }) {
   if (id === null || id === undefined) return <>–</>;
@@ -156,7 +156,7 @@ const KINDS: Readonly<Record<string, 'good' | 'bad' | 'open'>> = {
   suspected: 'open',
 };
 
-/** Shows a status. The text carries the meaning; the color only makes it easier to find. */
+/** The text carries the meaning; the color only makes it easier to find. */
 export function Status({ of: status }: { readonly of: string }) {
   return <span class={`status ${KINDS[status] ?? ''}`}>{words(status)}</span>;
 }

@@ -20,7 +20,7 @@ export interface Proposal {
   readonly isWhole?: true;
 }
 
-/** Maximum number of refunds of a payment, including failed refunds. */
+/** Failed refunds count, too. */
 export const MAX_REFUNDS = 500;
 
 /** @param changes all refunds, captures and cancellations of the payment */
@@ -104,7 +104,6 @@ export function waitingRequests(
   return { sum: amounts.reduce((sum, { minor }) => sum + minor, 0), text };
 }
 
-/** Seconds that must pass after the request of a change before an operator can decide the change. */
 export const DECIDABLE_AFTER_SECONDS = 2_700;
 
 /**

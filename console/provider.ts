@@ -21,7 +21,10 @@ async function discover({ issuer: given }: Provider) {
   return processDiscoveryResponse(issuer, await discoveryRequest(issuer, over(issuer)));
 }
 
-/** Some providers add an audience to a token only if it was requested. Empty if the audience is the console itself. */
+/**
+ * Requests a URL also as `resource` (RFC 8707). Some providers add an audience to a token only if it was requested. Empty
+ * if the audience is the console itself.
+ */
 function audienceOf({ audience, clientId }: Provider): Readonly<Record<string, string>> {
   if (audience === clientId) return {};
   return URL.canParse(audience) ? { audience, resource: audience } : { audience };

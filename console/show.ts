@@ -107,10 +107,7 @@ export function usualRanges(nowMs = apiNowMs()): readonly (readonly [name: strin
   ];
 }
 
-/**
- * Returns the time that a filter sends for a day in UTC, in Unix seconds: the start of the first day of a range, or the
- * end of its last day, because the ends of the API's ranges are exclusive.
- */
+/** Returns Unix seconds: for the last day, the end of the day, because the ends of the API's ranges are exclusive. */
 export function dayToSend(day: string, end: DayOfRange): number {
   return Date.parse(day) / 1000 + (end === 'last' ? DAY_SECONDS : 0);
 }
@@ -120,7 +117,7 @@ export function sentDay(seconds: number, end: DayOfRange): string {
   return dayOf(seconds - (end === 'last' ? DAY_SECONDS : 0));
 }
 
-/** The first or the last day of a range. The range includes both. */
+/** A range includes both days. */
 export type DayOfRange = 'first' | 'last';
 
 const DAY_SECONDS = 86_400;

@@ -53,7 +53,7 @@ function sorted<Row>(rows: readonly Row[], columns: readonly Column<Row>[], orde
   });
 }
 
-/** Returns the id of a row, so that an open dialog stays with its row when the list is read again. */
+/** An open dialog stays with its row when the list is read again. */
 function idOf(row: object): string | undefined {
   return 'id' in row && typeof row.id === 'string' ? row.id : undefined;
 }

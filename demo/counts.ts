@@ -13,7 +13,7 @@ export interface Subject extends Pick<Scenario, 'moves' | 'deliveries' | 'expect
 const POLL_INTERVAL_MS = 250;
 /** These counts are only for display. */
 const SHOWN_INTERVAL_MS = 500;
-/** An event reaches its consumer within a second. */
+/** Unchanged counts are final after this time: an event reaches its consumer within a second. */
 const QUIET_MS = 2_500;
 /** Longer than QUIET_MS, because an event may still be in transit. */
 const QUIET_WITHOUT_ANY_MS = 4 * QUIET_MS;

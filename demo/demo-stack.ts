@@ -25,7 +25,7 @@ import {
   SHOP_EVENT_SOURCE,
 } from './contract.ts';
 
-/** Temporary directory of this process. The synthesized stacks contain copies of its files. */
+/** The synthesized stacks contain copies of its files. */
 const OUTPUT = resolve(import.meta.dirname, '..', 'dist', `demo-${process.pid}`);
 const FUNCTIONS = ['naive-shop', 'naive-receipts', 'payonce-receipts'] as const;
 type FunctionName = (typeof FUNCTIONS)[number];
@@ -40,7 +40,6 @@ export interface DemoStackProps {
   readonly eventBusName: string;
 }
 
-/** A naive shop with its consumer, and a consumer of Payonce's events. */
 export class DemoStack extends Stack {
   /** Signing secret of the naive shop's processor. The shop does not verify signatures. */
   readonly callbackSecret: ProcessorSecret;

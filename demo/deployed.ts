@@ -33,7 +33,7 @@ const APP = `node '${join(import.meta.dirname, 'app.ts')}'`;
 export type DeployedDemo = Readonly<Record<keyof typeof DemoOutput | 'shopProcessorUrl', string>>;
 
 /**
- * Deploys the naive shop and both consumers next to Payonce with the CDK CLI, as on AWS.
+ * Uses the CDK CLI, as on AWS.
  *
  * @throws StartFailure when the running stack is older than this code, or the CLI fails
  */

@@ -75,7 +75,6 @@ function table(trials: readonly Trial[], trouble: History['trouble']): string {
   );
 }
 
-/** Returns the range of a count, and the number of histories in which the count is not 1. */
 function cell(histories: readonly History[], count: Count): string {
   const values = histories.map((each) => each[count]);
   const [least, most] = [Math.min(...values), Math.max(...values)];

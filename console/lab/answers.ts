@@ -18,15 +18,15 @@ export interface LabTrouble {
 }
 
 export interface LabSide {
-  /** Id of the affected payment. Undefined until the failure was caused on this side. */
+  /** Undefined until the failure was caused on this side. */
   readonly payment?: string;
-  /** The address of the payment's timeline in the console. Only set for Payonce. */
+  /** Only set for Payonce. */
   readonly timeline?: string;
   /** The counts are final after the run has ended. */
   readonly counts?: Counts;
-  /** A description of the result. Set when the run is `done`. */
+  /** Set when the run is `done`. */
   readonly verdict?: string;
-  /** Whether each effect took place exactly as often as required. Set when the run is `done`. */
+  /** Set when the run is `done`. */
   readonly isExact?: boolean;
 }
 
@@ -50,6 +50,6 @@ export interface LabState {
   readonly authority: Authority;
   readonly troubles: readonly LabTrouble[];
   readonly head: readonly string[];
-  /** The latest runs, newest first. */
+  /** Newest first. */
   readonly runs: readonly LabRun[];
 }

@@ -11,7 +11,7 @@ import { nameOfChange, outcomeOfChange, returned } from './outcomes.ts';
 type Charge = Schemas['Charge'];
 type Whole = Schemas['Payment'];
 
-/** A payment, and the tenant and mode to which it belongs, for example `ten_desk/live`. */
+/** The tenant is, for example, `ten_desk/live`. */
 interface OfPayment {
   readonly id: string;
   readonly tenant: string;

@@ -239,8 +239,8 @@ function Verdict({ row: { status, decided_by: by, decided, verdict_reason: reaso
 }
 
 /**
- * Returns the amount that a request moves. The field `amount` of the approval can be larger: it is the sum that is
- * compared with the limit, and includes earlier refunds and corrections of the payment.
+ * The field `amount` of the approval can be larger: it is the sum that is compared with the limit, and includes earlier
+ * refunds and corrections of the payment.
  */
 function amountOf({ request, amount, currency, effect }: Approval): number {
   if (request.type !== 'correction') return request.amount ?? amount;

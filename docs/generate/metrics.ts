@@ -155,7 +155,6 @@ const BOOKS: Readonly<Record<ValueOf<typeof BooksMetric> | ValueOf<typeof PurgeM
     'Expired records that a job purged, because time to live had not deleted them after four days. Reported every night.',
 };
 
-/** The dimensions determine the groups. */
 const GROUPS: readonly (readonly [
   title: string,
   dimensions: string,

@@ -8,7 +8,7 @@ interface Feature {
   readonly title: string;
   readonly text: string;
   readonly scenarios: readonly string[];
-  /** Test suite that binds every scenario to code. The suite fails for a scenario that is not bound. */
+  /** The suite fails for a scenario that is not bound. */
   readonly suite: string;
   readonly project: keyof typeof BY_PROJECT;
 }

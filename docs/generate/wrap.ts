@@ -26,6 +26,7 @@ function partsOf(text: string): readonly string[] {
   return parts;
 }
 
+/** Marks a part as code, which is never wrapped. */
 const CODE = '\u0000';
 const NO_PROSE = /^\s*(?:\||#|!\[|<)/;
 const LIST_ITEM = /^(\s*)((?:[-*]|\d+\.) +)/;
