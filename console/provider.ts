@@ -22,8 +22,8 @@ async function discover({ issuer: given }: Provider) {
 }
 
 /**
- * Requests a URL also as `resource` (RFC 8707). Some providers add an audience to a token only if it was requested. Empty
- * if the audience is the console itself.
+ * Requests a URL also as `resource` (RFC 8707). Some providers add an audience to a token only if it was requested.
+ * Empty if the audience is the console itself.
  */
 function audienceOf({ audience, clientId }: Provider): Readonly<Record<string, string>> {
   if (audience === clientId) return {};

@@ -111,7 +111,8 @@ function naiveSide(
 const LOCAL_SENDER = { tenantId: tenant('ten_local'), mode: 'test' } as const;
 
 /**
- * The event has the form of a topic's batch (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example event).
+ * The event has the form of a topic's batch (AWS Lambda developer guide, "Using Lambda with Amazon MSK", example
+ * event).
  */
 async function invokeWithBatch(target: Target, FunctionName: string, eventId: string): Promise<void> {
   const request = {
