@@ -17,7 +17,6 @@ _MAX_POLLS = 1_000
 
 
 class Reading:
-
     def __init__(self, sender: Sender, around: Surroundings) -> None:
         self._sender = sender
         self._around = around

@@ -40,7 +40,6 @@ class Answer:
 
 @dataclass(frozen=True)
 class _Again:
-
     why: Exception
     received: bool = True
     asked_seconds: float = 0.0
