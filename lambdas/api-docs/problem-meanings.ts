@@ -1,9 +1,6 @@
 import type { ProblemCode } from '../http/problems.ts';
 
-/**
- * Descriptions of the causes of problems, and of the actions to take. Only the function that serves the API
- * documentation loads these texts.
- */
+/** Only the function that serves the API documentation loads these texts. */
 export const MEANINGS: Readonly<Record<ProblemCode, string>> = {
   invalid_json: 'The body is not a JSON object, or different parsers would read different values (RFC 8259, RFC 7493).',
   invalid_request: 'A field or parameter has an invalid value, or one that the payment’s processor does not support.',

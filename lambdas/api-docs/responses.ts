@@ -5,7 +5,6 @@ import { PROBLEMS, type ProblemCode } from '../http/problems.ts';
 import { MEANINGS } from './problem-meanings.ts';
 import { problem } from './problem-schema.ts';
 
-/** Problem codes that every route may return. */
 export const COMMON_PROBLEMS: readonly ProblemCode[] = [
   'forbidden',
   'not_found',
@@ -24,10 +23,7 @@ export const CALLER_PROBLEMS: readonly ProblemCode[] = [
   'unauthorized',
 ];
 
-/**
- * Problem codes of every route that accepts an idempotency key. `idempotency_key_expired` only if stored responses are
- * deleted after their retention.
- */
+/** Routes return `idempotency_key_expired` only if stored responses are deleted after their retention. */
 export const KEY_PROBLEMS: readonly ProblemCode[] = [
   'missing_idempotency_key',
   'invalid_idempotency_key',
@@ -35,7 +31,6 @@ export const KEY_PROBLEMS: readonly ProblemCode[] = [
   'idempotency_key_payload_mismatch',
 ];
 
-/** Problem codes of every route that accepts a body. */
 export const BODY_PROBLEMS: readonly ProblemCode[] = [
   'body_too_large',
   'unsupported_media_type',
@@ -59,7 +54,7 @@ const documents = z
     header: { id: 'Link' },
   });
 
-/** Headers of every response. Problems that the gateway itself returns have no `Link` header. */
+/** Problems that the gateway itself returns have no `Link` header. */
 export const EVERY_ANSWER = { 'Request-Id': requestId, Link: documents };
 
 export const location = z.string().meta({
@@ -95,13 +90,7 @@ export const preferenceApplied = z
     header: { id: 'Preference-Applied' },
   });
 
-/**
- * Returns the schema of the `Idempotency-Key` header.
- *
- * @param thing the object that the key identifies
- * @param promise the promise about a retried request, for example `nothing happens twice`
- * @param more additional sentences
- */
+/** @param promise the promise about a retried request, for example `nothing happens twice` */
 export const idempotencyKey = (thing: string, promise: string, more = '') =>
   z
     .string()
@@ -150,7 +139,6 @@ const rateLimitPolicy = z
     header: { id: 'RateLimit-Policy' },
   });
 
-/** Headers of problem responses, by status. */
 const PROBLEM_HEADERS: Readonly<Record<number, z.ZodRawShape>> = {
   402: { 'Idempotency-Replayed': replayed, 'Preference-Applied': preferenceApplied },
   403: { 'Preference-Applied': preferenceApplied },
@@ -166,14 +154,13 @@ export type Examples = Readonly<Record<string, { readonly summary: string; reado
 /** Examples that `npm run generate` captures from the handlers (`test/api-docs/capture-examples.ts`). */
 const problems: Readonly<Partial<Record<string, object>>> = captured.problems;
 
-/** Examples of all problems. Each is a component of the document. */
+/** Each is a component of the document. */
 const problemExamples = Object.fromEntries(
   Object.entries(PROBLEMS).map(([code, { title }]) => [code, { id: code, summary: title, value: problems[code] }]),
 );
 
 type StatusCode = `${4 | 5}${string}`;
 
-/** Returns one response for each status, with its problem codes and their meanings. */
 export function problemResponses(named: readonly ProblemCode[]) {
   const codes = [...new Set(named)];
   const statuses = [...new Set(codes.map((code) => PROBLEMS[code].status))].sort((left, right) => left - right);

@@ -48,11 +48,10 @@ export interface CodeSample {
 interface Asked extends Pick<Endpoint<never, never>, 'method' | 'path'> {
   readonly operationId: string;
   readonly isKeyed: boolean;
-  /** Names of the path parameters. */
   readonly ids: readonly string[];
   /** Names of the query parameters that must be sent. */
   readonly query: readonly string[];
-  /** An example of the body. Undefined if the operation has no body, or if the body is optional and empty. */
+  /** Undefined if the operation has no body, or if the body is optional and empty. */
   readonly body: unknown;
   /**
    * An example of the parameter for the body in a call of the typed client. Undefined if the body has no fields,
@@ -63,12 +62,7 @@ interface Asked extends Pick<Endpoint<never, never>, 'method' | 'path'> {
   readonly credential: 'key' | 'operator_key';
 }
 
-/**
- * Returns code samples in curl, TypeScript and Python. The latter two use the typed client if it supports the
- * operation, and otherwise the standard library.
- *
- * @param body an example of the body; undefined for a request without one
- */
+/** @param body an example of the body; undefined for a request without one */
 export function samplesOf(endpoint: Endpoint<never, never>, body: unknown): readonly CodeSample[] {
   const { method, path, kind, docs, scope, query, body: schema } = endpoint;
   const fields: Readonly<Record<string, z.ZodType>> = query?.shape ?? {};
@@ -152,9 +146,7 @@ function urlopened(asked: Asked): string {
   ].join('\n');
 }
 
-/**
- * Returns the operation name for a client call. The creation is named `order_42`, and each change needs another name.
- */
+/** The creation is named `order_42`, and each change needs another name. */
 function nameOf({ operationId }: Asked): string {
   return /^create(?:Payment|Order)$/.test(operationId) ? OPERATION : `${OPERATION}/${operationId}`;
 }
@@ -202,7 +194,7 @@ function snakeCase(name: string): string {
   return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** Renders a JSON value as a Python literal. A JSON string is also a valid Python string. */
+/** A JSON string is also a valid Python string. */
 function inPython(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(inPython).join(', ')}]`;
   if (typeof value === 'object' && value !== null) {

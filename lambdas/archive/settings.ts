@@ -9,10 +9,7 @@ const archiverEnvironment = z.object({
   [Environment.parkingQueueUrl]: queueUrl,
 });
 
-/**
- * Reads the settings of the archiver.
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readArchiverConfig(environment: Variables): {
   readonly bucket: string;
   readonly parkingQueueUrl: string;
@@ -28,16 +25,10 @@ const auditorEnvironment = z.object({
   [Environment.archiveSigningKey]: z.string().startsWith('arn:', 'must be the ARN of a KMS key').optional(),
 });
 
-/**
- * Reads the settings of the auditor.
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readAuditorConfig(environment: Variables): {
   readonly bucket: string;
-  /**
-   * The ARN of the KMS key that signs manifests.
-   * @default manifests are not signed
-   */
+  /** @default manifests are not signed */
   readonly signingKey: string | undefined;
   readonly tables: { readonly ledger: string; readonly registry: string };
 } {
@@ -54,16 +45,10 @@ const auditEnvironment = z.object({
   [Environment.archiveBucket]: bucket.optional(),
 });
 
-/**
- * Reads the settings of the audit API.
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readAuditConfig(environment: Variables): {
   readonly registryTable: string;
-  /**
-   * The bucket of the archive.
-   * @default no archive is configured
-   */
+  /** @default no archive is configured */
   readonly bucket: string | undefined;
 } {
   const data = readVariables(auditEnvironment, environment);

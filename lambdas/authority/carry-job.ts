@@ -5,7 +5,6 @@ import { type Piece, sweepsJob } from '../jobs/use/pieces-job.ts';
 import { type CarriedCounts, type CarryTools, carryShard, observeOutbox } from '../postgres/carry.ts';
 import { OUTBOX_SHARDS } from '../postgres/outbox.ts';
 
-/** The outbox of one database, and the tools that copy its rows. */
 export interface CarriedDatabase extends CarryTools {
   /**
    * Records the identity of the database in the Registry, under the name from the settings, once the database has
@@ -27,9 +26,9 @@ export interface CarryJobTools extends CarriedDatabase {
 const SHARDS_AT_ONCE = 8;
 
 /**
- * Creates the job `carry`, which copies the waiting rows of the outbox, shard by shard. A job has only one run at a
- * time, so each shard has one worker. At its end, a run reports the oldest row that is not yet copied, and stores the
- * time until which the copies are complete, even if the outbox of one database cannot be read.
+ * A job has only one run at a time, so each shard has one worker. At its end, a run reports the oldest row that is not
+ * yet copied, and stores the time until which the copies are complete, even if the outbox of one database cannot be
+ * read.
  */
 export function carryJob(tools: CarryJobTools): Job<string> {
   const outboxes = [tools, ...(tools.others ?? [])];

@@ -3,17 +3,16 @@ import { POSTGRES_AUTHORITY } from './contract.ts';
 import { dynamoDbAuthority } from './dynamodb-authority.ts';
 import type { AuthorityPlatform, PostgresAuthority } from './postgres-authority.ts';
 
-/** The client and the stores through which a function accesses payments and orders. */
 export interface ConfiguredAuthority {
   /** The client for stores of payments and orders on DynamoDB, when DynamoDB is the authority. */
   readonly client: AuthorityPlatform['documents'];
-  /** The stores on PostgreSQL. Absent when DynamoDB is the authority. */
+  /** Absent when DynamoDB is the authority. */
   readonly postgres?: PostgresAuthority;
 }
 
 /**
- * Returns the stores of the configured authority. They refuse all calls while the other kind of authority (DynamoDB or
- * PostgreSQL) is the system of record. Loads the driver only for PostgreSQL.
+ * The stores refuse all calls while the other kind of authority (DynamoDB or PostgreSQL) is the system of record. Loads
+ * the driver only for PostgreSQL.
  *
  * @throws Error naming the part of the setting that is missing or invalid
  */

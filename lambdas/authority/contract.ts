@@ -9,7 +9,6 @@ export type Authority = (typeof AUTHORITIES)[number];
 export const AUTHORITY_SETTINGS = ['dynamodb', 'postgres', 'dsql'] as const;
 export type AuthoritySetting = (typeof AUTHORITY_SETTINGS)[number];
 
-/** Returns the kind of stores that a value of the setting selects. */
 export function storesOf(setting: unknown): Authority {
   return setting === 'postgres' || setting === 'dsql' ? 'postgres' : 'dynamodb';
 }
@@ -49,7 +48,7 @@ export interface ShardSettings extends Partial<Pick<PostgresSettings, 'secretId'
   readonly count?: number;
 }
 
-/** Reports whether an entry of the setting `payonce:postgresShards` has a name. Synthesis checks the other fields. */
+/** Checks only the name. Synthesis checks the other fields. */
 export function isShard(given: unknown): given is ShardSettings {
   return typeof given === 'object' && given !== null && 'name' in given && typeof given.name === 'string';
 }
@@ -59,7 +58,6 @@ interface NamedDatabase {
   readonly settings: PostgresSettings;
 }
 
-/** Returns the name and settings of each database, beginning with the first database. */
 export function databasesOf({ shards = [], ...first }: PostgresSettings): readonly [NamedDatabase, ...NamedDatabase[]] {
   const others = shards.flatMap(({ name, count, ...own }) =>
     count === undefined
@@ -120,13 +118,10 @@ export const REPLAY_CACHE_TABLE = 'REPLAY_CACHE_TABLE';
 /** The functions that use the cache: they respond to requests with an idempotency key, or complete such requests. */
 export const REPLAY_CACHE_FUNCTIONS: readonly string[] = ['orders', 'payment-jobs', 'payment-requests', 'payments'];
 
-/** Metrics of the table ReplayCache, counted by each function that uses it. */
 export const ReplayCacheMetric = {
-  /** Replays whose response was in the table. */
   hits: 'replay_cache_hits',
   /** Replays whose response could not be read from the table, and was read from PostgreSQL. */
   missed: 'replay_cache_missed',
-  /** Responses that could not be written to the table. */
   notStored: 'replay_cache_failed_writes',
 } as const;
 

@@ -2,9 +2,7 @@ import type { Platform } from '../kernel/platform/system-platform.ts';
 import type { StoreTables } from '../once/store/transact-items.ts';
 import { checkAuthority, checkedClient } from './store/authority-state.ts';
 
-/**
- * Returns the client for the stores of payments and orders. Its commands fail if PostgreSQL is the system of record.
- */
+/** The client's commands fail if PostgreSQL is the system of record. */
 export function dynamoDbAuthority(
   { documents: client, clock, entropy }: Pick<Platform, 'documents' | 'clock' | 'entropy'>,
   tables: StoreTables,

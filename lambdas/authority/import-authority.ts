@@ -28,7 +28,7 @@ import { ScannedItems } from './store/scanned-items.ts';
 
 export interface ImportTools extends AuthorityStateTools {
   readonly tables: StoreTables;
-  /** The databases in the order of the settings. */
+  /** In the order of the settings. */
   readonly databases: readonly { readonly name: string; readonly database: Database }[];
   readonly log: Pick<AuthorityLog, 'newest' | 'append' | 'write'>;
 }
@@ -40,23 +40,19 @@ interface ImportExtent {
   readonly progress: (text: string) => void;
 }
 
-/** The tools of a running import. */
 interface Run extends ImportExtent {
   readonly tools: ImportTools;
   readonly databases: readonly ImportDatabase[];
   readonly placement: TenantPlacement;
-  /** Checks that no other command has replaced the import. Called between pages. @throws Replaced */
+  /** Called between pages. @throws Replaced */
   readonly current: () => Promise<void>;
 }
 
-/**
- * A difference that the import found: a row whose copy in PostgreSQL is missing or differs from the DynamoDB row, a row
- * that this version cannot read, or a table with a different number of rows. For a table, `key` contains both numbers.
- */
+/** For a table with a different number of rows, `key` contains both numbers. */
 export interface DifferentRow {
   readonly table: string;
   readonly key: Readonly<Record<string, unknown>>;
-  /** The name of the database. Absent if the row cannot be read. */
+  /** Absent if the row cannot be read. */
   readonly database?: string;
 }
 
@@ -66,7 +62,6 @@ interface ImportedRows {
   readonly differentRows: readonly DifferentRow[];
 }
 
-/** Why the import did not start or did not continue. */
 type Refused =
   /** Another command has canceled or replaced this import. */
   | { readonly kind: 'replaced' }
@@ -76,9 +71,8 @@ type Refused =
 type Copied = { readonly kind: 'copied' } & ImportedChains;
 
 type Finished =
-  /** No row differs. PostgreSQL is the system of record now. */
   | ({ readonly kind: 'finished' } & ImportedChains & ImportedRows)
-  /** At least one row differs. All writes are still stopped. */
+  /** All writes are still stopped. */
   | ({ readonly kind: 'differs' } & ImportedChains & Partial<ImportedRows>);
 
 export type Imported = Copied | Finished | Refused;
@@ -88,10 +82,8 @@ export type Imported = Copied | Finished | Refused;
  * next statement repeats the check.
  */
 const ASKED_EVERY_MS = 5_000;
-/** Maximum number of reported differences, more than an operator would read. */
 const MAX_KEPT = 10_000;
 
-/** Thrown when another command has canceled or replaced this import. */
 class Replaced extends Error {
   override readonly name = 'Replaced';
 }
@@ -111,8 +103,7 @@ export async function copyChains(tools: ImportTools, extent: ImportExtent): Prom
 
 /**
  * Stops all writes, waits until no process writes, copies the rows that PostgreSQL lacks, and compares each row.
- * If no row differs, writes the name of each tenant's database into the tenant's row, and makes PostgreSQL the system
- * of record. Otherwise, the writes stay stopped until the import is repeated or canceled.
+ * Otherwise, the writes stay stopped until the import is repeated or canceled.
  *
  *   process  ── claim ✓ ── call ── commit ✗ 503
  *   import   ──── stop ──── wait ──── copy: open claim ── compare ── place ── finish
@@ -144,8 +135,7 @@ export async function finishImport(tools: ImportTools, extent: ImportExtent): Pr
 }
 
 /**
- * Writes the name of each tenant's database into the tenant's row. If the import was suspended and another command has
- * replaced it, nothing is written:
+ * If the import was suspended and another command has replaced it, no tenant's row changes:
  *
  *   import   ── compares ── [suspended] ───────────────────────────── place ✗
  *   another  ────────────────────────── canceled ── one database: finished
@@ -172,7 +162,6 @@ export async function cancelImport(tools: Pick<ImportTools, 'log'>): Promise<boo
   return (await tools.log.append(newest, 'import.canceled')) !== undefined;
 }
 
-/** Reports whether an import has stopped all writes. */
 export async function isStopped({ log }: Pick<ImportTools, 'log'>): Promise<boolean> {
   const newest = await log.newest();
   return newest !== undefined && stateAfter(newest).isImporting;
@@ -239,8 +228,7 @@ function chainsOf({ tools, databases, placement, segments, progress, current }: 
 }
 
 /**
- * Copies and compares the rows of Idempotency and Registry. Then counts the rows of all tables, to find rows that are
- * in the wrong database. Requires that no process writes.
+ * Then counts the rows of all tables, to find rows that are in the wrong database. Requires that no process writes.
  *
  * @param into the numbers of rows that each database must have according to the Ledger, by the name of the database
  */
@@ -295,7 +283,6 @@ function sumOf(copied: ReadonlyMap<ImportDatabase, RowCounts>): RowCounts {
   return sum;
 }
 
-/** Copies rows into one database, compares them, and adds the number of rows of each table to `copied`. */
 async function copyTo(
   database: ImportDatabase,
   given: readonly ImportedRow[],
@@ -310,8 +297,8 @@ async function copyTo(
 }
 
 /**
- * Groups rows by database: the database that has the payment or order of the row, otherwise the first database. With
- * several databases, adds the rows of {@link bindingOf}.
+ * A row belongs to the database that has its payment or order, otherwise to the first database. With several databases,
+ * adds the rows of {@link bindingOf}.
  */
 async function byDatabase(
   databases: readonly ImportDatabase[],

@@ -27,7 +27,6 @@ import { valuesOf } from '../postgres/values.ts';
 import type { LedgerScan } from '../views/use/ledger-scan.ts';
 import { scanAll } from '../views/use/scan-all.ts';
 
-/** One of the databases of an import. */
 export interface ImportDatabase extends PostgresTools {
   readonly name: string;
 }
@@ -43,7 +42,6 @@ interface ImportChainsTools {
   readonly ledger: Pick<LedgerRows, 'chain'>;
   readonly details: DetailsTools;
   /**
-   * Returns the PostgreSQL rows of a transition.
    * @param item the transition's Ledger row
    * @throws if the row is unreadable
    */
@@ -60,32 +58,25 @@ export interface DifferentChain {
    * version cannot read a row.
    */
   readonly because: 'differs' | 'broken' | 'details' | 'tenant' | 'unreadable';
-  /** The name of the database whose rows differ. */
   readonly database?: string;
 }
 
-/** The tables that contain transitions, their postings and their personal data. */
 const CHAIN_TABLES = ['transition', 'posting', 'details'] as const;
 
-/** The expected content of a database after the import. */
 export interface ImportedInto {
-  /** Number of payments and orders. */
   chains: number;
-  /** The id of one of these payments or orders. */
+  /** One of these payments or orders. */
   example?: ChainId;
-  /** Number of rows by table. */
   readonly rows: Record<(typeof CHAIN_TABLES)[number], number>;
 }
 
 export interface ImportedChains {
   /** Number of payments and orders in the Ledger. */
   readonly read: number;
-  /** Number of transitions that were copied. */
   readonly appended: number;
   readonly different: readonly DifferentChain[];
 }
 
-/** Maximum number of reported ids, more than an operator would read. */
 const MAX_KEPT = 10_000;
 /**
  * Maximum number of transitions in one statement. A row of the Ledger has at most 400 KB, and a transaction of Aurora
@@ -147,10 +138,7 @@ function nothing(): ImportedInto {
   return { chains: 0, rows: { transition: 0, posting: 0, details: 0 } };
 }
 
-/**
- * Lists the payments and orders of a database that the Ledger lacks, or whose tenant is in another database. Searches
- * for them only if the database has more payments and orders than expected.
- */
+/** Lists the payments and orders of a database that the Ledger lacks, or whose tenant is in another database. */
 async function chainsBeyond(
   tools: ImportChainsTools,
   database: ImportDatabase,
@@ -194,14 +182,10 @@ function tenantOf({ transition }: RowsOfCopy): TenantId {
 
 interface ImportedChain extends Partial<Pick<DifferentChain, 'because' | 'database'>> {
   readonly appended: number;
-  /** Number of rows of the chain, by table. Absent if `because` is set. */
+  /** Absent if `because` is set. */
   readonly rows?: ImportedInto['rows'];
 }
 
-/**
- * Copies a chain's missing rows to PostgreSQL, then reads the chain there and compares its transitions and personal
- * data.
- */
 async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<ImportedChain> {
   const rows = await wholeChain(tools.ledger, partitionOfChain(chainId));
   const details = await readDetailsRows(tools.details, chainId);
@@ -221,9 +205,8 @@ async function importChain(tools: ImportChainsTools, chainId: ChainId): Promise<
 }
 
 interface ChainToCopy {
-  /** The rows of the Ledger. */
   readonly items: readonly ReadRow['item'][];
-  /** The same rows, converted to PostgreSQL rows. */
+  /** The rows of the Ledger, converted to PostgreSQL rows. */
   readonly copies: readonly RowsOfCopy[];
   readonly wanted: readonly PlacedDetails[];
 }
@@ -290,10 +273,7 @@ function partsOf(copies: readonly RowsOfCopy[]): ReadonlyMap<string, Part> {
   return parts;
 }
 
-/**
- * Reports whether the personal data matches the commitments in the chain. Data without a commitment, such as the reason
- * of an approval, is accepted.
- */
+/** Data without a commitment, such as the reason of an approval, is accepted. */
 function areCommitted(parts: ReadonlyMap<string, Part>, details: DetailsRows): boolean {
   return [...details].every(([part, item]) => {
     const { salt, details: data } = newDetailsOfCopy(item);
@@ -310,7 +290,6 @@ function byPart(rows: readonly PlacedDetails[]): ReadonlyMap<unknown, object> {
   return new Map(rows.map(({ salt, ...row }) => [row.part, { ...row, salt: hex(salt) }]));
 }
 
-/** Reads the transitions of a chain, in order, and its personal data. */
 async function readOwn(tools: PostgresTools, chainId: ChainId) {
   const rows = await readRows(tools, {
     name: 'chain-imported',

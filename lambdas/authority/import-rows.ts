@@ -63,7 +63,7 @@ const MOVED_PREFIXES = Object.entries(OperationPrefix).flatMap(([kind, prefix]) 
 );
 
 /**
- * Converts an idempotency record to the PostgreSQL rows to import; returns none if its operation stays in DynamoDB.
+ * @returns none if the operation stays in DynamoDB
  * @throws if the record is unreadable
  */
 export function rowsOfRecord(item: Item): readonly ImportedRow[] {
@@ -88,7 +88,7 @@ function ofChain(chainId: string | undefined): Pick<ImportedRow, 'chainId'> {
 
 /**
  * Returns the row that binds the idempotency key of a correction to its payment, for a deployment with several
- * databases. `refusedKey` in sharded-stores.ts describes the reason. Returns none for any other row.
+ * databases. `refusedKey` in sharded-stores.ts describes the reason.
  */
 export function bindingOf({ table, row }: ImportedRow): readonly ImportedRow[] {
   const operationId = String(row['operation_id']);
@@ -97,7 +97,7 @@ export function bindingOf({ table, row }: ImportedRow): readonly ImportedRow[] {
 }
 
 /**
- * Converts a Registry item to the PostgreSQL rows to import; returns none if the item stays in DynamoDB.
+ * @returns none if the item stays in DynamoDB
  * @throws if the item is unreadable
  */
 export function rowsOfRegistry(item: Item): readonly ImportedRow[] {
@@ -128,13 +128,13 @@ function workOf(item: Item, queued: Queued): readonly ImportedRow[] {
   }));
 }
 
-/** Converts an orphan whose retries have ended. Omits its due time, because no job reads such an orphan. */
+/** Omits the due time, because no job reads such an orphan. */
 function keptOrphan(item: Item): readonly ImportedRow[] {
   const { due_at: _, ...row } = rowOfOrphan(parseOrphan(item));
   return [{ table: 'orphan', row }];
 }
 
-/** Converts a reference. Its partition key is `REF#<tenant>#<mode>#<reference>`, and a reference may contain `#`. */
+/** The partition key is `REF#<tenant>#<mode>#<reference>`, and a reference may contain `#`. */
 function referenceRow(item: Item): ImportedRow['row'] {
   const [tenant, mode, ...reference] = String(item[KeyAttribute.partition])
     .slice(RegistryRow.reference.length)

@@ -18,7 +18,7 @@ import {
 } from './store/postgres-tenant-rows.ts';
 
 interface MoveTools extends Pick<PostgresStoresTools, 'client' | 'tables' | 'pacing'> {
-  /** The two databases. Connected as the owner of the tables. */
+  /** Both are connected as the owner of the tables. */
   readonly source: Database;
   readonly target: Database;
   readonly progress: (text: string) => void;
@@ -28,17 +28,14 @@ interface Opened extends Pick<MoveTools, 'pacing' | 'progress'> {
   readonly moves: TenantMoves;
   readonly source: TenantRows;
   readonly target: TenantRows;
-  /** Copies a payment or an order of the source to DynamoDB. */
   readonly carrier: Carrier;
 }
 
-/** Thrown when a tenant is not moved for an expected reason, which the message states. */
 export class MoveRefused extends Error {
   override readonly name = 'MoveRefused';
 }
 
 interface PlannedMove extends TenantMove {
-  /** The tenant's row from which this run was planned. */
   readonly place: TenantPlace;
   /** Whether an earlier run has already made the target the tenant's database. */
   readonly isSwitched: boolean;
@@ -46,8 +43,6 @@ interface PlannedMove extends TenantMove {
 }
 
 /**
- * Decides what a run of the command does.
- *
  * @param to the name of the database to which the tenant is moved; undefined to abort the move in progress
  * @throws MoveRefused if there is nothing to do, if another move is in progress, or if it is too late to abort
  */
@@ -118,8 +113,6 @@ export async function moveTenant(tools: MoveTools, move: PlannedMove): Promise<v
   await begin(opened, move);
   // Until the switch, no process writes to the target, so an abort may delete its rows.
   if (move.isAborted) {
-    // `removeRows` finds only rows that the source has, so first delete the target's rows that the source no longer
-    // has.
     await deletePass(source, target);
     await removeRows(opened, source, target, 'key');
   } else {
@@ -139,7 +132,6 @@ export async function moveTenant(tools: MoveTools, move: PlannedMove): Promise<v
   if (!(await moves.end(move))) throw new MoveReplaced();
 }
 
-/** Deletes the rows in the source after the switch. */
 async function empty(opened: Opened): Promise<void> {
   const { source, target } = opened;
   // A process that was suspended for longer than any function runs may have written to the source.
@@ -245,10 +237,7 @@ async function makeEqual({ source, target, progress }: Opened, extra: 'both' | '
   throw new MoveRefused(`rows of the two databases differ, for example ${found[0] ?? ''}`);
 }
 
-/**
- * Copies the rows that the target lacks or has with other values.
- * @returns a description of the first difference of each page
- */
+/** @returns a description of the first difference of each page */
 async function copyPass(source: TenantRows, target: TenantRows, progress: Opened['progress']) {
   const found: string[] = [];
   for (const table of TENANT_TABLES) {
@@ -295,10 +284,7 @@ async function erasePass(source: TenantRows, target: TenantRows) {
   return found;
 }
 
-/**
- * Deletes from `cleaned` all rows that `complete` has.
- * @throws MoveRefused if rows with other values remain
- */
+/** @throws MoveRefused if rows with other values remain */
 async function removeRows({ progress }: Opened, complete: TenantRows, cleaned: TenantRows, by: 'row' | 'key') {
   for (const table of TENANT_TABLES.toReversed()) {
     for await (const rows of complete.pages(table)) {

@@ -73,12 +73,12 @@ const settingsText = jsonOf(
  */
 const RDS_CERTIFICATES = '/var/runtime/ca-cert.pem';
 
-/** Reads the settings of the database. @throws Error naming the part that is missing or invalid */
+/** @throws Error naming the part that is missing or invalid */
 export function readPostgresSettings(variables: Variables): PostgresSettings {
   return readVariable(POSTGRES_AUTHORITY, settingsText, variables);
 }
 
-/** The stores of a function. The payments and orders are in one or several PostgreSQL databases. */
+/** The payments and orders are in one or several PostgreSQL databases. */
 export interface PostgresAuthority extends AuthorityStores {
   readonly carryJob: (marks: JobMarks) => Job<string>;
   readonly replays: ReplayCache;
@@ -86,8 +86,8 @@ export interface PostgresAuthority extends AuthorityStores {
 }
 
 /**
- * Creates the stores on one PostgreSQL database. They share one connection, which opens at its first use. They refuse
- * to work if DynamoDB is the system of record.
+ * The stores share one connection, which opens at its first use. They refuse to work if DynamoDB is the system of
+ * record.
  */
 export function openPostgresAuthority(platform: AuthorityPlatform, tables: StoreTables): PostgresAuthority {
   const { stores, outbox } = openStores(platform, tables, readPostgresSettings(platform.variables));
@@ -98,7 +98,6 @@ export function openPostgresAuthority(platform: AuthorityPlatform, tables: Store
   };
 }
 
-/** Creates the objects that a function needs once, regardless of the number of databases. */
 export function sharedParts(platform: AuthorityPlatform, tables: StoreTables) {
   const { documents, clock, entropy, retention } = platform;
   return {
@@ -107,11 +106,7 @@ export function sharedParts(platform: AuthorityPlatform, tables: StoreTables) {
   };
 }
 
-/**
- * Creates the stores on one of the databases.
- *
- * @param shard the name of this database, and the names of all databases @default there is one database
- */
+/** @param shard the name of this database, and the names of all databases @default there is one database */
 export function openStores(
   platform: AuthorityPlatform,
   tables: StoreTables,
@@ -148,10 +143,6 @@ export function openStores(
   return { stores, outbox: { outbox: new Outbox(tools), carrier, observer, clock, record } };
 }
 
-/**
- * Returns the cache of completed records: the deployment's table, or the memory of this process if the deployment has
- * no table.
- */
 function replayCache({ documents, clock, entropy, instruments, variables }: AuthorityPlatform): ReplayCache {
   const table = variables[REPLAY_CACHE_TABLE];
   if (table === undefined) return new ProcessReplayCache();

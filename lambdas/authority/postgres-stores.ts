@@ -17,14 +17,12 @@ import { PostgresHolds } from '../resolving/store/postgres-holds.ts';
 import { PostgresUnfinishedWork } from '../resolving/store/postgres-unfinished.ts';
 
 export interface PostgresStoresTools extends Pick<LedgerCarrierTools, 'database' | 'pacing' | 'client'> {
-  /** The DynamoDB tables that contain the copies. */
   readonly tables: StoreTables;
   readonly observer: CarryObserver;
 }
 
 export type PostgresStores = ReturnType<typeof postgresStores>;
 
-/** Creates the stores on PostgreSQL. Each commit is then copied to DynamoDB. */
 export function postgresStores({ database, pacing, client, tables, observer }: PostgresStoresTools) {
   const chains = [PAYMENT_CHAIN, ORDER_CHAIN];
   const carrier = new LedgerCarrier({ database, pacing, client, tables, chains, observer });

@@ -27,9 +27,8 @@ export interface RecopyTools extends Pick<PostgresStoresTools, 'client' | 'table
 }
 
 export interface Recopied {
-  /** Number of payments and orders that were read. */
   readonly read: number;
-  /** Number of rows that DynamoDB lacked. `details` counts only details rows whose transition the Ledger had. */
+  /** `details` counts only details rows whose transition the Ledger had. */
   readonly missing: { readonly transition: number; readonly details: number; readonly commission: number };
   /**
    * Payments and orders whose chain in the Ledger has a transition that PostgreSQL lacks, or has with different
@@ -68,7 +67,6 @@ export async function recopyChains(
         if (result.isCommissionMissing) missing.commission += 1;
       }
     } catch (error) {
-      // A fault from a store does not mean that the chain is unreadable.
       if (isFault(error)) throw error;
       found.unreadable.push(id);
     }
@@ -130,7 +128,7 @@ async function recopy(
   return { transitions: missing.length, details, isCommissionMissing };
 }
 
-/** Lists the copies of a payment's transitions. A restored copy can lack any of them. */
+/** A restored copy can lack any of them. */
 async function listCopies(payments: DynamoDbStore, id: PaymentId): Promise<readonly Link[]> {
   const found: Link[] = [];
   for (;;) {

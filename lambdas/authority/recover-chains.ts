@@ -23,7 +23,6 @@ interface RecoverChainsTools extends PostgresTools {
   readonly chains: readonly CopiedChain[];
 }
 
-/** A chain whose recovery stopped at the transition `sequence`. */
 export interface StoppedChain {
   readonly chainId: ChainId;
   readonly sequence: number;
@@ -35,11 +34,8 @@ export interface StoppedChain {
 }
 
 export interface RecoveredChains {
-  /** Number of payments and orders in the Ledger. */
   readonly read: number;
-  /** Number of payments and orders to which transitions were appended. */
   readonly recovered: number;
-  /** Number of transitions that were appended. */
   readonly appended: number;
   readonly stopped: readonly StoppedChain[];
   /**
@@ -51,7 +47,6 @@ export interface RecoveredChains {
   readonly unreadable: readonly ChainId[];
 }
 
-/** Maximum number of ids to keep, more than an operator would read. */
 const MAX_KEPT = 10_000;
 /**
  * Maximum number of transitions in one statement. A row of the Ledger has at most 400 KB, and a transaction of Aurora
@@ -132,7 +127,6 @@ function recoverChain(tools: RecoverChainsTools, chainId: ChainId): Promise<Reco
   });
 }
 
-/** Reads the hashes of a chain in PostgreSQL, in order, and the positions of its personal data. */
 async function ownRows(tools: PostgresTools, chainId: ChainId) {
   const rows = await readRows(tools, {
     name: 'chain-hashes',
@@ -166,17 +160,13 @@ function compared(rows: readonly ReadRow[], hashes: readonly Uint8Array[]) {
 }
 
 interface Missing {
-  /** Rows of the Ledger that PostgreSQL has. */
   readonly known: readonly ReadRow[];
-  /** The rows that follow `known` and that PostgreSQL lacks. */
   readonly missing: readonly ReadRow[];
-  /** The copied personal data of the chain. */
   readonly details: DetailsRows;
 }
 
 /**
- * Appends transitions with their postings and personal data. Also adds rows to the outbox; the carrier then finds that
- * the copies exist.
+ * Also adds rows to the outbox; the carrier then finds that the copies exist.
  *
  * @returns false if a rival has appended
  */
@@ -199,7 +189,6 @@ async function append(tools: RecoverChainsTools, chainId: ChainId, { known, miss
   return true;
 }
 
-/** Returns the rows of the personal data to which no earlier transition refers, and adds their parts to `parts`. */
 function newDetails(
   chainId: ChainId,
   { transition, commitments }: RowsOfCopy,

@@ -39,8 +39,7 @@ interface RecoveredPostgres extends RecoveredChains, Pick<QueueRebuildState, 'mi
 }
 
 /**
- * Recovers PostgreSQL after a restore to an earlier point in time: first the chains, then the queue entries and
- * references that follow from them. Reads the whole Ledger twice. Safe to repeat.
+ * Reads the whole Ledger twice. Safe to repeat.
  *
  * @param progress called after every page, with the number of payments and orders that were read
  */

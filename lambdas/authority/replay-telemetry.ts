@@ -5,9 +5,8 @@ import { REPLAY_CACHE_SERVICE, ReplayCacheMetric } from './contract.ts';
 import type { ReplayCacheObserver } from './store/replay-cache.ts';
 
 /**
- * Creates the publisher of the cache's metrics. Hits and misses are published together, zeros included: CloudWatch
- * cannot compute the ratio for a period in which one of them has no data (Amazon CloudWatch user guide, "Using metric
- * math").
+ * Hits and misses are published together, zeros included: CloudWatch cannot compute the ratio for a period in which one
+ * of them has no data (Amazon CloudWatch user guide, "Using metric math").
  */
 export function replayTelemetry(instruments: Instruments): ReplayCacheObserver {
   const logger = instruments.logger(REPLAY_CACHE_SERVICE);

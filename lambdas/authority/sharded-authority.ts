@@ -15,9 +15,7 @@ import { Shards } from './shards.ts';
  */
 const OTHERS_MS = 2_000;
 
-/**
- * Creates the stores on several PostgreSQL databases. Each database has one connection, which opens at its first use.
- */
+/** Each database has one connection, which opens at its first use. */
 export function openShardedAuthority(
   platform: AuthorityPlatform,
   tables: StoreTables,

@@ -23,7 +23,6 @@ import { KEY_OF_CORRECTION } from './contract.ts';
 import type { PostgresStores } from './postgres-stores.ts';
 import type { Shard, Shards, Subject, Use } from './shards.ts';
 
-/** The stores of a function on one or several PostgreSQL databases. */
 export interface AuthorityStores {
   readonly store: PaymentStore;
   readonly orders: (unreadable?: Unreadable) => OrderStore;
@@ -43,9 +42,8 @@ export interface AuthorityStores {
 }
 
 /**
- * Returns the stores of a deployment with several databases. Each call runs in its tenant's database. Lists read all
- * databases. The first database has the callbacks without a payment, the operators' actions that concern no payment,
- * and the records that bind the keys of corrections to payments.
+ * The first database has the callbacks without a payment, the operators' actions that concern no payment, and the
+ * records that bind the keys of corrections to payments.
  */
 export function shardedStores(shards: Shards): AuthorityStores {
   return {
@@ -135,7 +133,6 @@ function ordersOf(shards: Shards, unreadable: Unreadable | undefined): OrderStor
   };
 }
 
-/** Stores of one kind in all databases. */
 function storesOf<Store>(shards: Shards, make: (stores: PostgresStores) => Store) {
   const made = new Map(shards.databases.map((shard) => [shard, make(shard.stores)]));
   const of = (shard: Shard): Store => made.get(shard) ?? make(shard.stores);
@@ -280,10 +277,7 @@ function positionIn(cursor: string | undefined): { readonly number: number; read
   return { number: Number(number), ...(rest === '' ? {} : { rest }) };
 }
 
-/**
- * Reads a page from one database. After its last page, the list continues with the next database. Skips a database that
- * does not respond.
- */
+/** Skips a database that does not respond. */
 async function pageOf<Page extends { readonly next?: string }>(
   shards: Shards,
   cursor: string | undefined,

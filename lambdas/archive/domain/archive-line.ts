@@ -1,6 +1,6 @@
 import type { Digest } from '../../kernel/digest.ts';
 
-/** The version of the line format. A reader rejects lines of other versions. */
+/** A reader rejects lines of other versions. */
 export const LINE_VERSION = 1;
 
 /** A row in the form that the Stream delivers: DynamoDB JSON, with bytes as base64 text. */
@@ -18,7 +18,7 @@ export type ArchiveLine = {
   readonly sequence?: string;
   /** Time of the write as reported by the Stream, in Unix milliseconds with a resolution of one second. */
   readonly atMs: number;
-  /** The event id of the transition. Absent for entries of the activity log. */
+  /** Absent for entries of the activity log. */
   readonly event?: string;
 } & (
   | { readonly change: 'INSERT'; readonly item: RowImage }
@@ -26,17 +26,14 @@ export type ArchiveLine = {
   | { readonly change: 'REMOVE'; readonly was: RowImage }
 );
 
-/**
- * Returns the time of the row that a line contains, in Unix milliseconds.
- * @returns undefined when the line contains no row, or a row without a readable time
- */
+/** Unix milliseconds; undefined when the line contains no row, or a row without a readable time. */
 export function rowTimeOf(line: ArchiveLine): number | undefined {
   if (line.change !== 'INSERT') return undefined;
   const { N } = (line.item['occurredAtMs'] ?? {}) as { readonly N?: unknown };
   return typeof N === 'string' && /^\d+$/.test(N) ? Number(N) : undefined;
 }
 
-/** Serializes a line, without a line feed. Fields are sorted at every depth, so equal rows have equal text. */
+/** Without a line feed. Fields are sorted at every depth, so equal rows have equal text. */
 export function lineText(digest: Digest, { atMs, ...line }: ArchiveLine): string {
   return digest.canonicalJson({ v: LINE_VERSION, at: new Date(atMs).toISOString(), ...line });
 }

@@ -2,7 +2,6 @@ import type { Digest } from '../../kernel/digest.ts';
 import { hex } from '../../kernel/hash-chain.ts';
 import { type ArchiveLine, lineText } from './archive-line.ts';
 
-/** Prefix of all objects that contain lines. */
 export const LINES_PREFIX = 'ledger/';
 
 /**
@@ -12,7 +11,7 @@ export const LINES_PREFIX = 'ledger/';
  */
 export const LATE_PREFIX = `${LINES_PREFIX}late/`;
 
-/** An object in the archive. Its S3 key is derived from its content, so equal lines yield the same object. */
+/** The S3 key is derived from the content, so equal lines yield the same object. */
 export interface ArchiveObject {
   readonly name: string;
   /** Newline-delimited JSON, UTF-8. Each line ends with a line feed. */
@@ -24,8 +23,6 @@ export const LINES_NAME =
   /^ledger\/(?:late\/)?(?<hour>\d{4}\/\d{2}\/\d{2}\/\d{2})\/(?<first>\d+)-(?<sha256>[0-9a-f]{64})\.ndjson$/;
 
 /**
- * Creates the object that contains these lines.
- *
  * @param lines at least one line, in the order of the Stream
  * @param lateAtMs the hour of the key in Unix milliseconds, only for lines whose rows can be much older
  */
@@ -42,7 +39,7 @@ export function archiveObject(
   return { name: `${hour}/${first}-${hex(sha256)}.ndjson`, text, sha256 };
 }
 
-/** Returns the path of an hour in UTC, for example `2026/11/23/14`. */
+/** For example `2026/11/23/14`, in UTC. */
 export function hourPath(atMs: number): string {
   return new Date(atMs).toISOString().slice(0, 13).replaceAll(/[-T]/g, '/');
 }

@@ -1,10 +1,7 @@
 import { sameBytes } from '../../kernel/digest.ts';
 import { type Link, NO_PREDECESSOR } from '../../kernel/hash-chain.ts';
 
-/**
- * A row in the chain of a payment, an order or the activity log, with the fields that verification needs. Read from the
- * Ledger or from the archive.
- */
+/** A row of a chain, from the Ledger or from the archive, with the fields that verification needs. */
 export interface ChainRow {
   /** The partition of the chain, for example `PAY#pay_…`. */
   readonly chain: string;
@@ -19,7 +16,6 @@ type RowContent =
   | {
       readonly kind: 'link';
       readonly link: Link;
-      /** Unix milliseconds. */
       readonly occurredAtMs: number;
       /** Whether the hash matches the row's content and `prevHash`. */
       readonly holds: boolean;
@@ -31,11 +27,9 @@ type RowContent =
     }
   | {
       readonly kind: 'unreadable';
-      /** The unreadable field, and why it cannot be read. */
       readonly because: string;
     };
 
-/** A violation at one row of a chain. */
 export type BrokenLink =
   | {
       readonly what: 'missing';
@@ -50,10 +44,7 @@ export type BrokenLink =
   | { readonly what: 'attributes'; readonly names: readonly string[] }
   | { readonly what: 'unreadable'; readonly because: string };
 
-/**
- * Returns the violation at this row, if any.
- * @param before the sequence and hash of the previous row; undefined for the first row of a chain
- */
+/** @param before the sequence and hash of the previous row; undefined for the first row of a chain */
 export function violationAt({ content }: ChainRow, before: Link | undefined): BrokenLink | undefined {
   if (content.kind === 'unreadable') return { what: 'unreadable', because: content.because };
   const { link, holds, differing } = content;

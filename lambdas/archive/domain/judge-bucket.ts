@@ -4,14 +4,11 @@ export interface BucketStatement {
   readonly isForAll: boolean;
   readonly actions: readonly string[];
   readonly resources: readonly string[];
-  /** The condition as JSON; absent if the statement has none. */
+  /** The condition as JSON. */
   readonly condition?: string;
 }
 
-/**
- * The result of reading one setting of a bucket. `refused`: S3 refused the read, for the reason `because`. `elsewhere`:
- * S3 returns the setting only to the account that owns the bucket.
- */
+/** `elsewhere`: S3 returns the setting only to the account that owns the bucket. */
 export type Fact<Value> =
   | { readonly kind: 'read'; readonly value: Value }
   | { readonly kind: 'refused'; readonly because: string }
@@ -33,7 +30,6 @@ export interface BucketFacts {
   readonly removingRules: Fact<readonly string[]>;
 }
 
-/** A bucket setting that allows objects to be changed or removed, or that S3 refused to return. */
 export interface BucketFinding {
   readonly kind: 'bucket';
   readonly what: 'versions' | 'lock' | 'policy' | 'public_access' | 'lifecycle';
@@ -54,7 +50,6 @@ const NOT_CONDITIONAL = new Set(['{"Null":{"s3:if-none-match":"true"}}', '{"Null
  * return.
  *
  * @param demanded the weakest object lock that is accepted
- * @default any mode, with a retention of at least one day
  */
 export function judgeBucket(
   bucket: string,

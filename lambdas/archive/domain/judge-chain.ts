@@ -1,7 +1,6 @@
 import type { Link } from '../../kernel/hash-chain.ts';
 import { type BrokenLink, type ChainRow, violationAt } from './chain-row.ts';
 
-/** A line in the archive that contains a row. */
 export interface ChainLine extends ChainRow {
   /** Key of the S3 object that contains the line. */
   readonly object: string;
@@ -31,14 +30,11 @@ interface LinePlace {
   readonly line: number;
 }
 
-/** A violation in one chain. `sequence` is the position in the chain at which the violation was found. */
+/** `sequence` is the position in the chain at which the violation was found. */
 export type ChainFinding = { readonly chain: string } & (
   | ({ readonly kind: 'chain_broken'; readonly sequence: number } & BrokenLink)
-  /** The archive has the row, but the Ledger does not. */
   | { readonly kind: 'row_missing'; readonly sort: string; readonly archived: LinePlace }
-  /** The content of the row differs between the archive and the Ledger. */
   | { readonly kind: 'row_differs'; readonly sort: string; readonly archived: LinePlace }
-  /** The Ledger has the row, but the archive does not. */
   | { readonly kind: 'not_archived'; readonly sort: string }
   /** A line reports that the row was changed or removed, and no later line reports that it was restored. */
   | {
@@ -47,14 +43,13 @@ export type ChainFinding = { readonly chain: string } & (
       readonly change: 'MODIFY' | 'REMOVE';
       readonly archived: LinePlace;
     }
-  /** Two lines in the archive contain the row with different contents. */
   | { readonly kind: 'lines_differ'; readonly sort: string; readonly archived: LinePlace; readonly other: LinePlace }
 );
 
 export interface Bounds {
-  /** Start of the compared range, inclusive, in Unix milliseconds. */
+  /** Inclusive. */
   readonly fromMs: number;
-  /** End of the compared range, exclusive, in Unix milliseconds. */
+  /** Exclusive. */
   readonly untilMs: number;
 }
 
@@ -131,10 +126,7 @@ function comparePlaces({ sequence: one = '0' }: Sequenced, { sequence: other = '
   return one.length - other.length || (one < other ? -1 : Number(one > other));
 }
 
-/**
- * Returns the first violation in the chain; an empty list if there is none.
- * @param isPart whether `rows` may lack the first rows of the chain
- */
+/** @param isPart whether `rows` may lack the first rows of the chain */
 function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean): readonly ChainFinding[] {
   const sorted = rows.toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
   const [first] = sorted;
@@ -149,19 +141,14 @@ function brokenChain(chain: string, rows: readonly ChainRow[], isPart: boolean):
   return [];
 }
 
-/**
- * Derives the link of the previous row from the link of a row. The `prevHash` of the result is empty, because it is
- * unknown.
- */
+/** `prevHash` is empty, because it is unknown. */
 export function predecessorOf({ sequence, prevHash }: Link): Link {
   return { sequence: sequence - 1, prevHash: new Uint8Array(), hash: prevHash };
 }
 
 /**
- * Returns the rows of a time range, sorted by their position in the chain. The result begins at the first row whose
- * time is not before the range, and ends before the first row whose time is after it. Includes all rows in between,
- * even if their times are outside the range: adjacent rows can have times from different clocks, so times do not always
- * ascend.
+ * Takes a contiguous part of the chain, even if times within it are outside the range: adjacent rows can have times
+ * from different clocks, so times do not always ascend.
  */
 function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonly ChainRow[] {
   const sorted = [...rows].toSorted((left, right) => (left.sort < right.sort ? -1 : 1));
@@ -170,14 +157,13 @@ function between(rows: Iterable<ChainRow>, { fromMs, untilMs }: Bounds): readonl
   return begin === -1 ? [] : sorted.slice(begin, end === -1 ? undefined : end);
 }
 
-/** Returns the time range that begins at the earliest readable row, or an unlimited range if no row is readable. */
 export function timeOf(rows: readonly ChainRow[]): Bounds {
   const times = rows.flatMap(({ content }) => (content.kind === 'link' ? [content.occurredAtMs] : []));
   if (times.length === 0) return NO_BOUNDS;
   return { fromMs: Math.min(...times), untilMs: NO_BOUNDS.untilMs };
 }
 
-/** Returns whether the row is within the bounds. A row without a readable time is within any bounds. */
+/** A row without a readable time is within any bounds. */
 export function isWithin({ content }: ChainRow, { fromMs, untilMs }: Bounds): boolean {
   return content.kind === 'unreadable' || (content.occurredAtMs >= fromMs && content.occurredAtMs < untilMs);
 }

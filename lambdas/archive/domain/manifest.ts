@@ -5,7 +5,7 @@ import { OLDER_BY_MS } from './object-times.ts';
 
 export const MANIFESTS_PREFIX = 'manifests/';
 
-/** The version of the manifest format. A reader refuses manifests of other versions. */
+/** A reader refuses manifests of other versions. */
 export const MANIFEST_VERSION = 1;
 
 const HOUR_MS = 60 * 60_000;
@@ -16,17 +16,13 @@ const DIGITS = 8;
 const MANIFEST_NAME = new RegExp(`^${MANIFESTS_PREFIX}(?<number>\\d{${DIGITS}})\\.json$`);
 
 /**
- * Returns the S3 key of a manifest, which is derived only from its number. The archive writes an object only if its key
- * does not exist, so if two writers use the same number, only one succeeds.
+ * The archive writes an object only if its key does not exist, so if two writers use the same number, only one
+ * succeeds.
  */
 export function manifestName(number: number): string {
   return `${MANIFESTS_PREFIX}${String(number).padStart(DIGITS, '0')}.json`;
 }
 
-/**
- * Parses the number in the key of a manifest.
- * @returns undefined for any other key
- */
 export function numberOfManifest(name: string): number | undefined {
   const { number } = MANIFEST_NAME.exec(name)?.groups ?? {};
   return number === undefined ? undefined : Number(number);
@@ -37,11 +33,11 @@ export interface LineMark {
   /** Time of the write that the line reports, in Unix milliseconds with a resolution of one second. */
   readonly atMs: number;
   readonly sequence?: string;
-  /** The event id. Absent for entries of the activity log. */
+  /** Absent for entries of the activity log. */
   readonly event?: string;
 }
 
-/** An object in the archive. Its key contains the SHA-256 of its content. */
+/** Its key contains the SHA-256 of its content. */
 export interface ListedObject {
   readonly name: string;
   readonly lines: number;
@@ -61,10 +57,7 @@ export interface ManifestContent {
   readonly atMs: number;
   /** The objects, in ascending order of their keys. Each object is in only one manifest. */
   readonly objects: readonly ListedObject[];
-  /**
-   * Whether the list is incomplete, because it has the maximum length; the next manifest then lists the remaining
-   * objects.
-   */
+  /** True if the list has the maximum length; the next manifest then lists the remaining objects. */
   readonly isPart: boolean;
   /** The hash of the previous manifest in hexadecimal; 32 zero bytes for the first manifest. */
   readonly previous: string;
@@ -77,7 +70,6 @@ export interface Manifest extends ManifestContent {
   readonly signature?: string;
 }
 
-/** Returns the text that the hash and the signature of a manifest cover. */
 export function hashedText(digest: Digest, content: ManifestContent): string {
   const { number, objects, isPart, previous } = content;
   const listed = objects.map(({ first, last, ...object }) => ({ ...object, ...marked({ first, last }) }));
@@ -95,7 +87,6 @@ function marked(marks: Readonly<Record<string, LineMark | undefined>>) {
   );
 }
 
-/** Serializes a manifest, with one line feed at the end. */
 export function manifestText(digest: Digest, { hash, signature, ...content }: Manifest): string {
   const signed = signature === undefined ? '' : `,"signature":${JSON.stringify(signature)}`;
   return `{"hash":"${hash}","manifest":${hashedText(digest, content)}${signed}}\n`;
@@ -135,10 +126,7 @@ export function listedFromMs(after: string): number {
   return (hourOfName(after) ?? HOUR_MS) - HOUR_MS;
 }
 
-/**
- * Returns the hour in the key of an object, in Unix milliseconds.
- * @returns undefined for any other text
- */
+/** Unix milliseconds; undefined for text that contains no hour. */
 export function hourOfName(name: string): number | undefined {
   const [, year, month, day, hour] = /^ledger\/(?:late\/)?(\d{4})\/(\d{2})\/(\d{2})\/(\d{2})/.exec(name) ?? [];
   return year === undefined ? undefined : Date.UTC(Number(year), Number(month) - 1, Number(day), Number(hour));
@@ -153,7 +141,6 @@ export function mustBeListedIn(name: string, newest: Manifest): boolean {
   return !newest.isPart && name < `${prefix}${hourPath(newest.atMs - OLDER_BY_MS - HOUR_MS)}`;
 }
 
-/** Returns whether the newest manifest was written in the current hour (UTC). */
 export function isOfHour(newest: Manifest, nowMs: number): boolean {
   return hourPath(newest.atMs) >= hourPath(nowMs);
 }

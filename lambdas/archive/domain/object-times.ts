@@ -27,8 +27,8 @@ export function beginOf({ fromMs }: Pick<Bounds, 'fromMs'>): string {
 }
 
 /**
- * Returns whether the object can contain rows from this time range. A late object can contain them, unless the hour in
- * its key is more than {@link OLDER_BY_MS} before the range.
+ * A late object can contain rows from the range, unless the hour in its key is more than {@link OLDER_BY_MS} before the
+ * range.
  */
 export function isOfTime(name: string, bounds: Bounds): boolean {
   if (name >= LATE_PREFIX) return name > lateBegin(bounds);
@@ -41,7 +41,6 @@ export function isOfTime(name: string, bounds: Bounds): boolean {
  * Returns the key after which the search for objects of this time range continues. After the last hour of the range,
  * only late objects remain.
  *
- * @param last the last key of a page
  * @returns undefined after the last page
  */
 export function continueAfter(last: string | undefined, bounds: Bounds): string | undefined {

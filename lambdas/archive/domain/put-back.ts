@@ -7,7 +7,6 @@ import type { ChainRow } from './chain-row.ts';
  * precedence.
  */
 export type PutBack =
-  /** The source has no row with this key. */
   | { readonly kind: 'no_original' }
   /** The Ledger already has the source's row, with the same content. */
   | { readonly kind: 'is_there' }
@@ -16,9 +15,9 @@ export type PutBack =
   | { readonly kind: 'put'; readonly overwritten: ChainRow | undefined };
 
 /**
- * Decides whether a source's row can replace the Ledger's row with the same key. The source's row must be valid and fit
- * into the Ledger's chain: its `prevHash` is the hash of the row before it, and its hash is the `prevHash` of the row
- * after it. An adjacent row that is missing or invalid is not compared; it is restored separately.
+ * The source's row must be valid and fit into the Ledger's chain: its `prevHash` is the hash of the row before it, and
+ * its hash is the `prevHash` of the row after it. An adjacent row that is missing or invalid is not compared; it is
+ * restored separately.
  *
  * @param rows the Ledger's rows of the chain
  * @param originals the source's rows of the chain
@@ -38,7 +37,6 @@ export function decidePutBack(rows: readonly ChainRow[], originals: readonly Cha
   return fits ? { kind: 'put', overwritten } : { kind: 'does_not_fit' };
 }
 
-/** Returns the link of a row, if the row is valid. */
 function heldLink({ content }: ChainRow): Link | undefined {
   return content.kind === 'link' && content.holds && content.differing.length === 0 ? content.link : undefined;
 }

@@ -2,7 +2,7 @@ import { hex } from '../../kernel/hash-chain.ts';
 
 /**
  * Serializes a value of a row, so that two values are equal if and only if their texts are equal. Fields are sorted,
- * and bytes are distinguished from text. Returns undefined for an absent value.
+ * and bytes are distinguished from text.
  */
 export function valueText(value: unknown): string | undefined {
   return value === undefined ? undefined : JSON.stringify(canonical(value));

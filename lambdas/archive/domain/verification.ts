@@ -12,18 +12,17 @@ export const VERIFICATIONS_PREFIX = 'verifications/';
 export const VERIFICATION_VERSION = 1;
 
 /**
- * Kinds of verifications. `day`: one day, verified in the following night. `part`: one slice of the rows from before
- * the current month. `asked`: a time range that an operator requested.
+ * `day`: one day, verified in the following night. `part`: one slice of the rows from before the current month.
+ * `asked`: a time range that an operator requested.
  */
 export const VERIFIED = ['day', 'part', 'asked'] as const;
 export type VerifiedKind = (typeof VERIFIED)[number];
 
-/** A time range to verify. */
 export interface Slice extends Bounds {
   readonly kind: VerifiedKind;
 }
 
-/** A violation. It has further fields, which depend on `kind`. */
+/** Has further fields, which depend on `kind`. */
 export type AuditFinding = { readonly kind: string };
 
 export interface AuditCounts {
@@ -34,7 +33,6 @@ export interface AuditCounts {
   readonly manifests: number;
 }
 
-/** A finished verification. Times are in Unix milliseconds. */
 export interface Verification extends Slice {
   readonly beganMs: number;
   readonly endedMs: number;
@@ -44,25 +42,20 @@ export interface Verification extends Slice {
   /** Number of findings. */
   readonly found: number;
   readonly first: readonly AuditFinding[];
-  /** Why the verification failed; absent if it did not. */
   readonly because?: string;
 }
 
 /** A time later than any verification: the largest Unix time with 13 digits, in milliseconds (year 2286). */
 const LAST_MS = 9_999_999_999_999;
 
-/**
- * Returns whether the key of a record states that the verification found no violation. A reader can then skip the
- * record.
- */
 export function hasNoFindings(name: string): boolean {
   return name.includes('-holds-');
 }
 
 /**
- * Returns the S3 key of a record. S3 lists keys in ascending order only, so the key begins with the time remaining
- * until the year 2286, which sorts the newest record first. The key also contains the SHA-256 of the content, so that
- * two verifications that end in the same millisecond have different keys.
+ * S3 lists keys in ascending order only, so the key begins with the time remaining until the year 2286, which sorts the
+ * newest record first. The key also contains the SHA-256 of the content, so that two verifications that end in the same
+ * millisecond have different keys.
  */
 export function verificationName({ kind, endedMs, verdict }: Verification, sha256: Uint8Array): string {
   const left = String(LAST_MS - endedMs).padStart(13, '0');

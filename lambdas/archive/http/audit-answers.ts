@@ -2,8 +2,6 @@ import * as z from 'zod';
 import { unixSeconds } from '../../payments/http/payment-objects.ts';
 import { VERIFIED } from '../domain/verification.ts';
 
-/* Schemas of the responses about verifications. */
-
 const counted = (what: string) =>
   z
     .int()

@@ -13,7 +13,6 @@ export interface AuditRouteTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Returns the auditor's latest verifications and the newest manifests. */
 export const getAudit: OperatorEndpoint<AuditRouteTools> = reading({
   path: '/v1/admin/audit',
   role: 'viewer',

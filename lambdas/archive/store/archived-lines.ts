@@ -14,7 +14,6 @@ import { archivedItem, readLine } from './read-line.ts';
 const AT_ONCE = 4;
 type ReadLine =
   | { readonly kind: 'row'; readonly line: ChainLine; readonly item: Readonly<Record<string, unknown>> }
-  /** The line reports that a row was changed or removed. */
   | { readonly kind: 'change'; readonly line: ChangeLine }
   | { readonly kind: 'unreadable'; readonly because: string };
 
@@ -23,7 +22,6 @@ interface ArchivedRow {
   readonly item: Readonly<Record<string, unknown>>;
 }
 
-/** The result of reading a few objects. `kept` contains the values that `keep` returned for their rows. */
 interface ArchivedPage<Kept> {
   readonly kept: readonly Kept[];
   readonly changes: readonly ChangeLine[];
@@ -63,11 +61,7 @@ export async function* archivedPages<Kept>(
   } while (after !== undefined);
 }
 
-/**
- * Returns a reader of the archived rows of a chain. It skips unreadable lines. If several lines contain a row, it
- * returns the first.
- * @param bounds the time range to search
- */
+/** Skips unreadable lines. If several lines contain a row, returns the first. */
 export function archivedRows(objects: StoredObjects, bounds: Bounds): Pick<LedgerRows, 'chain'> {
   return {
     chain: async (chain) => {

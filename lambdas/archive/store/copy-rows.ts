@@ -10,15 +10,13 @@ import { valueText } from '../domain/row-text.ts';
 import type { StoredObjects } from '../use/stored-objects.ts';
 import { archivedPages } from './archived-lines.ts';
 
-/** Maximum number of concurrent writes. */
 const AT_ONCE = 32;
 
 export interface CopiedRows {
-  /** Number of rows that this run wrote. */
   readonly written: number;
   /** Number of rows that already existed: duplicates in the archive, or rows from an earlier, interrupted run. */
   readonly there: number;
-  /** Keys of rows that the table already contains with different content. These rows are not changed. */
+  /** Keys of rows that the table already contains with different content. */
   readonly different: readonly string[];
   /** Objects or lines that cannot be read, with the reasons. */
   readonly unreadable: readonly string[];
@@ -27,10 +25,9 @@ export interface CopiedRows {
 }
 
 /**
- * Writes every row in the archive to a table. Existing rows are not changed, so the copy can be repeated.
+ * Existing rows are not changed, so the copy can be repeated.
  *
  * @param table an unused table with the Ledger's key schema
- * @param report called with the result so far after each page of objects
  */
 export async function copyRows(
   {

@@ -8,9 +8,7 @@ import { readChainRow } from './read-chain-row.ts';
 
 /** Maximum number of rows per page. DynamoDB returns at most 1 MB per request, about a thousand transitions. */
 const PAGE = 1_000;
-/**
- * Scans and queries the Ledger. Reads whole rows: scanning a million rows of one kilobyte consumes 125,000 read units.
- */
+/** Reads whole rows: scanning a million rows of one kilobyte consumes 125,000 read units. */
 export class DynamoDbLedgerRows implements LedgerRows {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

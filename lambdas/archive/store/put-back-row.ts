@@ -24,9 +24,8 @@ export interface PutBackRequest {
 }
 
 /**
- * Restores the original of one Ledger row. The same transaction adds an activity log entry with the operator and the
- * reason. This is the only write that replaces a Ledger row, and no Lambda function performs it. The Stream reports the
- * write as a change, so the alarm for changed rows is raised again.
+ * Restores the original of one Ledger row. This is the only write that replaces a Ledger row, and no Lambda function
+ * performs it. The Stream reports the write as a change, so the alarm for changed rows is raised again.
  *
  * @throws RetryableError `contention`
  */

@@ -23,7 +23,6 @@ import { beginOf, continueAfter } from '../domain/object-times.ts';
 export interface ReplacedObject {
   readonly kind: 'object_versions';
   readonly object: string;
-  /** Number of versions under the key. */
   readonly versions: number;
   /** Whether a delete marker hides the versions. */
   readonly isRemoved: boolean;
@@ -42,10 +41,7 @@ const bucketPolicy = z.object({
   ),
 });
 
-/**
- * Reads the configuration that protects the objects of a bucket. If S3 refuses to return a setting, its fact is
- * `refused`, and the other settings are still read.
- */
+/** If S3 refuses to return a setting, its fact is `refused`, and the other settings are still read. */
 export async function readBucket(client: S3Client, Bucket: string): Promise<BucketFacts> {
   const [keepsVersions, lock, policy, isPrivate, removingRules] = await Promise.all([
     asked(async () => (await client.send(new GetBucketVersioningCommand({ Bucket }))).Status === 'Enabled'),
@@ -72,10 +68,7 @@ export async function readBucket(client: S3Client, Bucket: string): Promise<Buck
   return { keepsVersions, lock, policy, isPrivate, removingRules };
 }
 
-/**
- * Reads one setting. If S3 refuses the read, returns the fact `refused` or `elsewhere` instead of throwing.
- * @param absent value to return when the bucket has no such configuration (S3 responds with 404)
- */
+/** @param absent value to return when the bucket has no such configuration (S3 responds with 404) */
 async function asked<Value>(read: () => Promise<Value>, absent?: Value): Promise<Fact<Value>> {
   try {
     return { kind: 'read', value: await read() };
@@ -101,10 +94,7 @@ function removes({ Status, Expiration, NoncurrentVersionExpiration }: LifecycleR
   return Status === 'Enabled' && (Expiration !== undefined || NoncurrentVersionExpiration !== undefined);
 }
 
-/**
- * Lists the keys that have several versions or whose object was removed. Checks all manifests, and the objects of the
- * time range.
- */
+/** Checks all manifests, and the objects of the time range. */
 export async function objectsWithSeveralVersions(
   client: S3Client,
   Bucket: string,

@@ -20,7 +20,6 @@ interface ReadLink {
   readonly written: Item;
 }
 
-/** Parsers of chain rows, by partition prefix. */
 const READERS: Readonly<Record<string, (item: Item) => ReadLink>> = {
   [LedgerRow.payment]: (item) => {
     const link = parseTransition(item);
@@ -46,12 +45,7 @@ const TRACE = 'trace';
 /** Digest length, in bytes. At 16 bytes, finding another content with the digest of a given row is infeasible. */
 const DIGEST_BYTES = 16;
 
-/**
- * Parses any Ledger row, or its image in the archive. If the row cannot be parsed, its content is `unreadable`. Never
- * throws.
- *
- * @param item all attributes of the row
- */
+/** Never throws: the content of a row that cannot be parsed is `unreadable`. */
 export function readChainRow(item: Item): ChainRow {
   const chain = String(item[KeyAttribute.partition]);
   const sort = String(item[KeyAttribute.sort]);

@@ -19,19 +19,13 @@ const archivedLine = z.discriminatedUnion('change', [
   z.strictObject({ ...place, change: z.literal('REMOVE'), was: image }),
 ]);
 
-/**
- * Parses a line.
- * @throws SyntaxError for text that is not JSON; ZodError naming the invalid field
- */
+/** @throws SyntaxError for text that is not JSON; ZodError naming the invalid field */
 export function readLine(text: string): ArchiveLine {
   const { v: _version, at: atMs, ...line } = archivedLine.parse(JSON.parse(text));
   return { ...line, atMs };
 }
 
-/**
- * Converts an archived row to item attributes.
- * @throws when the image is not a valid item
- */
+/** @throws when the image is not a valid item */
 export function archivedItem(row: Readonly<Record<string, unknown>>): Item {
   return unmarshall(fromStreamImage(row) as Record<string, AttributeValue>);
 }

@@ -111,7 +111,6 @@ function bytesAsText(_name: string, value: unknown): unknown {
 }
 
 /**
- * Parses a record.
  * @returns undefined for a record that a crash truncated; the resumed verification reads that page again, and adds the
  * row again
  */

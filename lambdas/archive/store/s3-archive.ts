@@ -4,7 +4,7 @@ import { isAfterAttempt } from '../../kernel/platform/sdk-errors.ts';
 import type { ArchiveObject } from '../domain/archive-object.ts';
 import type { ArchiveObjects } from '../use/archive-lines.ts';
 
-/** Writes objects of the archive to S3. The bucket locks each object, and S3 refuses to overwrite an existing key. */
+/** The bucket locks each object, and S3 refuses to overwrite an existing key. */
 export class S3Archive implements ArchiveObjects {
   readonly #client: S3Client;
   readonly #bucket: string;
@@ -36,9 +36,9 @@ export class S3Archive implements ArchiveObjects {
 }
 
 /**
- * Transient S3 errors. `ConditionalRequestConflict` (409) means that another operation on the same key, such as a
- * deletion, completed during this write. The write may be repeated (Amazon S3 user guide, "How to prevent object
- * overwrites with conditional writes").
+ * `ConditionalRequestConflict` (409) means that another operation on the same key, such as a deletion, completed during
+ * this write. The write may be repeated (Amazon S3 user guide, "How to prevent object overwrites with conditional
+ * writes").
  */
 const TRANSIENT: ReadonlySet<string> = new Set(['SlowDown', 'ServiceUnavailable', 'ConditionalRequestConflict']);
 

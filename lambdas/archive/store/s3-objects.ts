@@ -1,7 +1,6 @@
 import { GetObjectCommand, ListObjectsV2Command, NoSuchKey, type S3Client } from '@aws-sdk/client-s3';
 import type { StoredObjects } from '../use/stored-objects.ts';
 
-/** Reads the objects of the archive in S3. */
 export class S3Objects implements StoredObjects {
   readonly #client: S3Client;
   readonly #bucket: string;

@@ -40,10 +40,9 @@ const storedManifest = z.strictObject({
     .transform(({ v: _version, at: atMs, ...content }) => ({ atMs, ...content })),
 });
 
-/** Number of keys that are searched for the next manifest. Keys that are not the key of a manifest are skipped. */
+/** Number of keys that are searched for the next manifest. */
 const A_FEW = 10;
 
-/** Reads and writes the manifests of the archive. */
 export class StoredManifests implements Manifests {
   readonly #objects: StoredObjects & Partial<ArchiveObjects>;
 
@@ -53,8 +52,8 @@ export class StoredManifests implements Manifests {
   }
 
   /**
-   * Finds the newest manifest with few requests. S3 lists keys only in ascending order, so the search doubles its step
-   * until no later key exists, and then halves it.
+   * S3 lists keys only in ascending order, so the search doubles its step until no later key exists, and then halves
+   * it.
    */
   async newest(): Promise<ReadManifest | undefined> {
     let last = await this.#firstAfter(0);
@@ -119,10 +118,6 @@ export class StoredManifests implements Manifests {
   }
 }
 
-/**
- * Parses a manifest.
- * @throws when the text is not a valid manifest with this number
- */
 function readManifest(text: string, number: number): Manifest {
   const { manifest: content, ...signed } = storedManifest.parse(JSON.parse(text));
   const manifest = { ...content, ...signed };
@@ -132,10 +127,7 @@ function readManifest(text: string, number: number): Manifest {
   return manifest;
 }
 
-/**
- * Returns the fields by which a manifest identifies a line.
- * @returns undefined for an unreadable line, because the verification of the object reports it
- */
+/** @returns undefined for an unreadable line, because the verification of the object reports it */
 function markOf(text: string | undefined): LineMark | undefined {
   try {
     const { atMs, sequence, event } = readLine(text ?? '');

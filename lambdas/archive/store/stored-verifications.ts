@@ -36,12 +36,10 @@ const stored = z
 /** Maximum number of keys per S3 page: about 40 days of hourly records. */
 const NAMES = 1_000;
 
-/** Reads and writes verification records in the archive. */
 export class StoredVerifications implements Verifications {
   readonly #reader: StoredObjects;
   readonly #writer: ArchiveObjects | undefined;
 
-  /** @param writer absent for read-only access */
   constructor(reader: StoredObjects, writer?: ArchiveObjects) {
     this.#reader = reader;
     this.#writer = writer;
@@ -49,7 +47,7 @@ export class StoredVerifications implements Verifications {
 
   async write(verification: Verification): Promise<void> {
     if (this.#writer === undefined) throw new Error('these records are read-only');
-    // The key contains a digest of the content, so an existing record is the same. The result of the put is ignored.
+    // The key contains a digest of the content, so an existing record is the same.
     await this.#writer.put(verificationObject(systemDigest, verification));
   }
 
@@ -63,10 +61,7 @@ export class StoredVerifications implements Verifications {
     return { verifications, unreadable: read.length - verifications.length };
   }
 
-  /**
-   * Reads one record.
-   * @returns undefined when the content is invalid or does not match the key: the auditor did not write this object
-   */
+  /** @returns undefined when the content is invalid or does not match the key: the auditor did not write this object */
   async #read(name: string): Promise<Verification | undefined> {
     try {
       const text = (await this.#reader.text(name)) ?? '';

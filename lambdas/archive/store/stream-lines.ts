@@ -11,7 +11,7 @@ import type { ArchiveLine } from '../domain/archive-line.ts';
 const image = z.record(z.string(), z.unknown());
 const key = z.object({ S: z.string() });
 
-/** The fields of a Stream record that the archiver needs. The row is archived unchanged, without being parsed. */
+/** The row is archived unchanged, without being parsed. */
 const streamRecord = z.object({
   eventName: z.enum(['INSERT', 'MODIFY', 'REMOVE']),
   dynamodb: z.object({
@@ -28,7 +28,7 @@ type Reading =
   | { readonly kind: 'line'; readonly line: ArchiveLine }
   | { readonly kind: 'unreadable'; readonly whole: string; readonly detail: string };
 
-/** Parses a record of the Ledger's Stream as Lambda delivers it. Never throws. */
+/** Never throws. */
 export function readStreamLine(digest: Digest, record: unknown): Reading {
   const parsed = streamRecord.safeParse(record);
   const line = parsed.success ? lineOf(digest, parsed.data) : undefined;
@@ -52,7 +52,7 @@ function lineOf(digest: Digest, { eventName, dynamodb }: z.infer<typeof streamRe
   return { ...place, change: eventName, was };
 }
 
-/** Returns the event id of a transition, even if the event is never published; undefined for any other row. */
+/** The id of the transition's event, even if the event is never published. */
 function eventOf(digest: Digest, partition: string, sort: string): string | undefined {
   const sequence = Number(withoutPrefix(sort, SortKey.transition));
   const id =

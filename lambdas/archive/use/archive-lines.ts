@@ -6,13 +6,9 @@ import type { ArchiveLine } from '../domain/archive-line.ts';
 import { type ArchiveObject, archiveObject } from '../domain/archive-object.ts';
 import { isLateLine } from '../domain/object-times.ts';
 
-/** Write access to the archive. Objects are never changed or removed. */
+/** Objects are never changed or removed. */
 export interface ArchiveObjects {
-  /**
-   * Writes an object unless its key exists.
-   *
-   * @throws the fault of the failed write; after an {@link AmbiguousError}, the object may exist
-   */
+  /** @throws the fault of the failed write; after an {@link AmbiguousError}, the object may exist */
   put(object: ArchiveObject): Promise<'written' | 'there'>;
 }
 
@@ -33,9 +29,8 @@ const FIRST_WAIT_MS = 1_000;
 const LONGEST_WAIT_MS = 60_000;
 
 /**
- * Writes the late lines of a batch to one object, and all other lines of the batch to a second object. Retries while
- * the archive is unavailable. If the archiver failed immediately instead, Lambda would halve the batch at every retry,
- * and the objects written after an outage would be tiny:
+ * Retries while the archive is unavailable. If the archiver failed immediately instead, Lambda would halve the batch at
+ * every retry, and the objects written after an outage would be tiny:
  *
  *   batch of 1,000   unavailable ── 1 s ── unavailable ── 2 s ── … ── 9 minutes: redelivered as two batches
  *
@@ -44,7 +39,6 @@ const LONGEST_WAIT_MS = 60_000;
  *
  * @param deadlineMs time after which no attempt begins, in Unix milliseconds
  * @param isLate true if the rows are no longer in the Stream, so that their positions in it are unknown
- * @returns the objects, which now exist in the archive
  * @throws the error of the last attempt
  */
 export async function archiveLines(

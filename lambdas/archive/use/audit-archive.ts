@@ -11,7 +11,6 @@ import { type ArchiveLines, type RowParts, verifyRows } from './verify-rows.ts';
 
 export interface AuditTools extends VerifyManifestsTools {
   readonly archive: ArchiveLines;
-  /** Reads the Ledger rows of a time range. */
   readonly ledger: (bounds: Bounds) => Promise<LedgerRows>;
   readonly parts: () => RowParts;
   /**
@@ -20,7 +19,6 @@ export interface AuditTools extends VerifyManifestsTools {
    * @default each transition is written to the Ledger when it occurs
    */
   readonly settledMs?: () => Promise<number>;
-  /** Returns findings about the bucket itself. */
   readonly bucket: (bounds: Bounds) => Promise<readonly AuditFinding[]>;
 }
 
@@ -30,7 +28,6 @@ export interface AuditTools extends VerifyManifestsTools {
  */
 export const ARCHIVED_WITHIN_MS = 30 * 60_000;
 
-/** Verifies a time range: the Ledger against the archive, the archive against its manifests, and the bucket. */
 export async function auditBetween(
   tools: AuditTools,
   bounds: Bounds,
@@ -53,7 +50,6 @@ export async function auditBetween(
 
 /** Maximum number of findings in a verification record. `payonce verify` lists all of them. */
 const MAX_NAMED = 20;
-/** Maximum length of the stored failure reason, in characters. */
 const LONGEST_REASON = 500;
 
 export interface RecordTools {
@@ -66,11 +62,7 @@ export interface RecordTools {
   readonly report: (verification: Verification) => void;
 }
 
-/**
- * Verifies a time range and records the result.
- *
- * @throws the error of a failed verification, after recording the failure
- */
+/** @throws the error of a failed verification, after recording the failure */
 export async function auditAndRecord(
   tools: AuditTools,
   { verifications, clock, report }: RecordTools,
@@ -105,9 +97,8 @@ export async function auditAndRecord(
 }
 
 /**
- * Returns the first hour of the archive, in Unix milliseconds. This is the hour of the first existing object, or of an
- * earlier object that the first manifest lists and that has since been removed. If the first manifest lists no objects,
- * all objects were added after it, and the result is at most its time.
+ * Returns the first hour of the archive, in Unix milliseconds. If the first manifest lists no objects, all objects were
+ * added after it, and the result is at most its time.
  *
  * @returns undefined when the archive is empty, 0 when manifests exist but the first one is missing or invalid
  */
@@ -133,9 +124,8 @@ const RECENT = 3;
 
 /**
  * Returns whether the archiver has stopped despite traffic. It has stopped if an outcome is between one and two hours
- * old, and the oldest of these outcomes is newer than all lines in the latest manifests. If there is such an outcome,
- * an unreadable or missing newest manifest has the same result. The archiver's own metrics do not show this, because a
- * disabled event source mapping emits none.
+ * old, and the oldest of these outcomes is newer than all lines in the latest manifests. The archiver's own metrics do
+ * not show this, because a disabled event source mapping emits none.
  */
 export async function isStopped(
   { manifests, settledMs }: Pick<AuditTools, 'manifests' | 'settledMs'>,

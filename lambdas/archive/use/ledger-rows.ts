@@ -3,7 +3,6 @@ import { type ChainId, isOrderId } from '../../payments/ids.ts';
 import type { ChainRow } from '../domain/chain-row.ts';
 import { type Bounds, timeOf } from '../domain/judge-chain.ts';
 
-/** A row of the Ledger with all its attributes. */
 export interface ReadRow {
   readonly row: ChainRow;
   readonly item: Readonly<Record<string, unknown>>;
@@ -11,24 +10,22 @@ export interface ReadRow {
 
 export interface RowPage {
   readonly rows: readonly ReadRow[];
-  /** Start of the next page. Absent on the last page. */
+  /** Absent on the last page. */
   readonly next?: string;
 }
 
-/** Reads Ledger rows of all kinds. Use only for verification and restores. */
+/** Use only for verification and restores. */
 export interface LedgerRows {
-  /** Reads one page of all rows, in any order. Rows written during the read may be missing. */
+  /** In any order. Rows written during the read may be missing. */
   page(after: string | undefined): Promise<RowPage>;
-  /** Reads one page of a chain, with strong consistency. */
+  /** With strong consistency. */
   chain(chain: string, after: string | undefined): Promise<RowPage>;
 }
 
-/** Returns the partition of a payment or an order. */
 export function partitionOfChain(id: ChainId): string {
   return `${isOrderId(id) ? LedgerRow.order : LedgerRow.payment}${id}`;
 }
 
-/** Reads all rows of a chain, with strong consistency. */
 export async function wholeChain(ledger: Pick<LedgerRows, 'chain'>, chain: string): Promise<readonly ReadRow[]> {
   const found: ReadRow[] = [];
   let after: string | undefined;

@@ -30,8 +30,6 @@ export async function boundsOfBatch(
 /**
  * Finds rows of a time range that are in the Ledger but not in the archive, because their batch was moved to the
  * dead-letter queue. Reads the complete Ledger, because a row of any kind can be missing.
- *
- * @param nowMs Unix milliseconds
  */
 export async function missingRows(
   {

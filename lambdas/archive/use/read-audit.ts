@@ -7,7 +7,6 @@ import type { Manifests, ReadManifest } from './manifests.ts';
 import type { RecordedVerifications, Verifications } from './verifications.ts';
 import { MANIFESTS_LATE_MS } from './verify-manifests.ts';
 
-/** Read access to an archive. */
 export interface ReadableArchive {
   readonly bucket: string;
   readonly digest: Digest;
@@ -15,7 +14,6 @@ export interface ReadableArchive {
   readonly verifications: Verifications;
 }
 
-/** The newest verifications of one kind. */
 export interface LastVerified extends RecordedVerifications {
   readonly kind: VerifiedKind;
   /**
@@ -28,9 +26,8 @@ export interface LastVerified extends RecordedVerifications {
 
 export interface Audit {
   readonly verified: readonly LastVerified[];
-  /** The last manifests, newest first. */
+  /** Newest first. */
   readonly manifests: readonly (ReadManifest & { readonly number: number })[];
-  /** Whether the newest manifest is older than allowed. */
   readonly areManifestsOverdue: boolean;
 }
 
@@ -41,7 +38,6 @@ export interface Audit {
 const MAX: Readonly<Record<VerifiedKind, number>> = { day: 14, part: 24, asked: 5 };
 const MANIFESTS = 24;
 
-/** Reads the auditor's newest records and judges whether they are recent enough. */
 export async function readAudit({ manifests, digest, verifications }: ReadableArchive, nowMs: number): Promise<Audit> {
   const [newest, [first], firstMs] = await Promise.all([
     manifests.newest(),

@@ -5,7 +5,6 @@ import { type LedgerRows, wholeChain } from './ledger-rows.ts';
 
 /** Number of outcomes per page. The chains of these outcomes are read completely. */
 const PAGE = 100;
-/** Number of chains that are read concurrently. */
 const AT_ONCE = 10;
 /** Maximum time range of the outcome index that one call reads, in milliseconds. */
 const LONGEST_READ_MS = 24 * 60 * 60_000;

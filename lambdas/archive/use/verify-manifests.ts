@@ -16,21 +16,14 @@ import {
 import { beginOf, continueAfter, isOfTime } from '../domain/object-times.ts';
 import type { Manifests, ReadManifest } from './manifests.ts';
 
-/**
- * A violation in the manifests, or in the objects that they list. `object` is the S3 key of the affected manifest or
- * object.
- */
+/** `object` is the S3 key of the affected manifest or object. */
 export type ManifestFinding =
-  /**
-   * A manifest is missing. `next` is the key of the next existing manifest; absent if the archive has no manifest at
-   * all.
-   */
+  /** `next` is the key of the next existing manifest; absent if the archive has no manifest at all. */
   | { readonly kind: 'manifest_missing'; readonly object: string; readonly next?: string }
   /** The manifest cannot be read, or its hash, its signature or its link to the previous manifest is invalid. */
   | { readonly kind: 'manifest_broken'; readonly object: string; readonly because: string }
   /** The newest manifest is too old: later manifests were removed or not written. */
   | { readonly kind: 'manifests_end'; readonly object: string; readonly at: string }
-  /** A manifest lists the object, but the object does not exist. */
   | { readonly kind: 'object_missing'; readonly object: string; readonly manifest: string }
   /**
    * No manifest lists the object: the archiver did not write it, or wrote it more than 22 hours after the hour in its
@@ -41,10 +34,7 @@ export type ManifestFinding =
 export interface VerifyManifestsTools {
   readonly manifests: Manifests;
   readonly digest: Digest;
-  /**
-   * Returns whether the signature of a text is valid.
-   * @default signatures are not checked
-   */
+  /** @default signatures are not checked */
   readonly isSigned?: ((text: string, signature: string) => boolean) | undefined;
   /** Called after each page of manifests, with the number of manifests read so far. */
   readonly report?: (read: number) => void;
@@ -66,7 +56,6 @@ export const MANIFESTS_LATE_MS = MANIFESTS_LATE_HOURS * 60 * 60_000;
  * existing objects.
  *
  * @param bounds the time range of the objects to check, and of the manifests that can list these objects
- * @param nowMs Unix milliseconds
  */
 export async function verifyManifests(
   tools: VerifyManifestsTools,
@@ -93,7 +82,6 @@ export async function verifyManifests(
   return { manifests: read, objects: compared.objects, findings: [...findings, ...compared.findings] };
 }
 
-/** The properties expected of the next manifest. */
 interface Expected {
   readonly number: number;
   /** The expected `previous`; undefined after an invalid manifest, which was already reported. */
@@ -117,7 +105,6 @@ async function readManifests(tools: VerifyManifestsTools, bounds: Bounds) {
       if (number === undefined) continue;
       const holds = found.every(({ kind }) => kind === 'manifest_missing');
       expected = each.kind === 'read' && holds ? expectedAfter(each.manifest) : { number: number + 1 };
-      // Ignore the contents of an invalid manifest.
       if (each.kind !== 'read' || !holds) continue;
       newest = each.manifest;
       for (const { name } of newest.objects) if (!listed.has(name)) listed.set(name, each.object);
@@ -188,7 +175,6 @@ async function lastBefore(tools: VerifyManifestsTools, atMs: number): Promise<Ma
   return judge(tools, found, { number: manifest.number }).length === 0 ? manifest : undefined;
 }
 
-/** Reports listed objects that do not exist, and existing objects that are not listed. */
 async function compareObjects(
   manifests: Manifests,
   listed: ReadonlyMap<string, string>,

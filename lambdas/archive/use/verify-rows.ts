@@ -28,15 +28,12 @@ export interface LinePage {
   readonly lines: readonly ChainLine[];
   readonly changes: readonly ChangeLine[];
   readonly unreadable: readonly LineFinding[];
-  /** Cursor of the next page. Absent on the last page. */
+  /** Absent on the last page. */
   readonly next?: string;
 }
 
 export interface ArchiveLines {
-  /**
-   * Reads the lines of one or more objects.
-   * @param bounds objects without rows of this time range may be skipped
-   */
+  /** @param bounds objects without rows of this time range may be skipped */
   page(after: string | undefined, bounds: Bounds): Promise<LinePage>;
   /** Reads all attributes of the row that a line contains. */
   item(place: {
@@ -45,7 +42,6 @@ export interface ArchiveLines {
   }): Promise<Readonly<Record<string, unknown>> | undefined>;
 }
 
-/** The rows and lines of one chain, with only the fields that the verification needs. */
 export interface KeptChain {
   readonly chain: string;
   readonly rows: readonly ChainRow[];
@@ -58,14 +54,12 @@ export interface KeptChain {
  * an interrupted read may repeat a page.
  */
 export interface RowParts {
-  /** Number of parts into which the chains are divided. */
   readonly parts: number;
   addRow(row: ChainRow): void;
   addLine(line: ChainLine): void;
   addChange(change: ChangeLine): void;
   /** Persists everything that was added so far, so that it survives a crash. */
   save(): void;
-  /** Yields the chains of one part. */
   chainsOf(part: number): Iterable<KeptChain>;
   /** Deletes all stored rows. */
   close(): void;
@@ -77,9 +71,8 @@ interface RowCounts {
   readonly chains: number;
 }
 
-/** The progress of a verification. Serializable as JSON, so that an interrupted verification can resume. */
+/** Serializable as JSON, so that an interrupted verification can resume. */
 export interface RowsState {
-  /** The phases `archive` and `ledger` read rows. The phase `compare` judges the parts one by one. */
   readonly phase: 'archive' | 'ledger' | 'compare' | 'done';
   /** The position from which the phase continues. @default the beginning of the phase */
   readonly after?: string;
@@ -87,7 +80,7 @@ export interface RowsState {
   readonly findings: readonly RowFinding[];
   /** Rows that were changed, removed or restored, as reported by the Stream. Not findings in themselves. */
   readonly changes: readonly ChangeLine[];
-  /** Number of findings beyond the maximum length of the list. */
+  /** Number of findings beyond `MAX_LISTED`. */
   readonly further: number;
   /**
    * The value of `archivedUntilMs` in the original request, in Unix milliseconds. Kept because a resumed verification
@@ -134,12 +127,8 @@ export interface VerifyRowsRequest {
 
 /**
  * Compares the Ledger with the archive in both directions, and checks the chain of each payment, order and activity
- * log. Rows are read page by page, and grouped by chain in files on disk, which limits the memory. Before a difference
- * is reported, its chain is read again from the Ledger, with strong consistency. Rows that were written during the
- * verification are therefore not reported.
- *
- * @param state the progress of an interrupted verification
- * @default the beginning
+ * log. Before a difference is reported, its chain is read again from the Ledger, with strong consistency. Rows that
+ * were written during the verification are therefore not reported.
  */
 export async function verifyRows(
   tools: VerifyRowsTools,

@@ -24,30 +24,20 @@ export interface WriteManifestsTools {
   readonly manifests: Manifests;
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /**
-   * Signs manifests.
-   * @default manifests have no signature
-   */
+  /** @default manifests have no signature */
   readonly sign?: Sign | undefined;
-  /**
-   * Maximum number of objects in one manifest.
-   * @default 1000
-   */
   readonly most?: number;
 }
 
-/**
- * Default maximum number of objects in a manifest. Each object takes about 400 bytes, so a manifest has at most about
- * 400 KB.
- */
+/** Each object takes about 400 bytes, so a manifest has at most about 400 KB. */
 const MAX = 1_000;
 const NAMES = 1_000;
 /** Maximum number of objects that are read concurrently. Each object is at most 6 MB. */
 const AT_ONCE = 8;
 
 /**
- * Writes the manifest of this hour, unless it exists. The manifest lists the objects that were added since the previous
- * manifest. After a long pause, several manifests are written; all but the last have the maximum number of objects.
+ * Writes the manifest of this hour, unless it exists. After a long pause, several manifests are written; all but the
+ * last have the maximum number of objects.
  *
  * There is no lock. The key of a manifest is derived from its number, and the archive writes an object only if its key
  * does not exist, so the slower of two concurrent writers writes nothing:
@@ -56,7 +46,6 @@ const AT_ONCE = 8;
  *   writer B        reads 41 ── lists ── writes 42
  *
  * @param deadlineMs time after which no manifest is begun, in Unix milliseconds; the next hourly run continues
- * @returns the written manifests
  * @throws TerminalError when the newest manifest cannot be read, or an earlier one that is needed is missing or
  * unreadable, because a new manifest must not follow a manifest that may have been changed
  */
@@ -99,9 +88,6 @@ async function nextManifest(
   };
 }
 
-/**
- * Returns the keys of at most `most` objects that no manifest lists, in ascending order, and whether there are more.
- */
 async function newNames(manifests: Manifests, before: Manifest | undefined, most: number) {
   let after = listedAfter(before);
   const whole = await lastWhole(manifests, before);
@@ -127,10 +113,6 @@ async function lastWhole(manifests: Manifests, newest: Manifest | undefined): Pr
   return each;
 }
 
-/**
- * Reads the previous manifest.
- * @throws TerminalError when it is missing or cannot be read
- */
 async function earlierThan(manifests: Manifests, { number }: Manifest): Promise<Manifest> {
   const earlier = manifestOf(await manifests.read(number - 1));
   if (earlier === undefined) throw unreadable(manifestName(number - 1), 'it is missing');
