@@ -6,17 +6,13 @@ import type { TenantPlace, TenantShards } from '../tenants/store/tenant-shards.t
 import type { PostgresStores } from './postgres-stores.ts';
 import { hasLeft } from './store/postgres-tenant-moves.ts';
 
-/** One of the databases of a deployment. */
 export interface Shard {
   readonly name: string;
   readonly stores: PostgresStores;
 }
 
 export interface ShardsTools {
-  /**
-   * The databases. The first one has the callbacks without a payment, and the operators' actions that concern no
-   * payment.
-   */
+  /** The first database has the callbacks without a payment, and the operators' actions that concern no payment. */
   readonly databases: readonly [Shard, ...Shard[]];
   readonly tenants: Pick<TenantShards, 'of'>;
   /** Called with the error of a database that could not be read. The work on the other databases continues. */
@@ -28,7 +24,6 @@ export interface ShardsTools {
   readonly waitForOthers?: () => Promise<void>;
 }
 
-/** Identifies the tenant of a call, directly or by a payment or an order. */
 export interface Subject {
   readonly tenantId?: TenantId | undefined;
   readonly chainId?: string | undefined;
@@ -40,21 +35,19 @@ export interface Subject {
  */
 export type Use = 'read' | 'write';
 
-/** Maximum number of payments and orders whose tenants a process caches. */
 const MAX_CACHED = 10_000;
 const RETRY_AFTER_SECONDS = 60;
 const NOTHING = new Error('the database has no such row');
 
-/** The tenant of a payment or an order, and the database that has the payment or order. */
 interface Place {
   readonly tenantId: TenantId;
   readonly shard: Shard;
 }
 
 /**
- * Finds the database of a call. All rows of a tenant are in one database, which the tenant's row names. The id of a
- * payment names no tenant, so all databases are queried. Calls for a payment that is not in its tenant's database are
- * refused, because its next transition would be written without the transitions before it.
+ * All rows of a tenant are in one database, which the tenant's row names. The id of a payment names no tenant, so all
+ * databases are queried. Calls for a payment that is not in its tenant's database are refused, because its next
+ * transition would be written without the transitions before it.
  */
 export class Shards {
   readonly databases: readonly Shard[];
@@ -74,8 +67,8 @@ export class Shards {
   }
 
   /**
-   * Returns the database of a tenant. Refuses a database from which the tenant was moved. Otherwise, after a restore of
-   * the Registry, that database would accept idempotency keys whose records are in the other database:
+   * Refuses a database from which the tenant was moved. Otherwise, after a restore of the Registry, that database would
+   * accept idempotency keys whose records are in the other database:
    *
    *   move     ── rows of b copied to c and deleted ── tenant's row: c
    *   restore  ──────────────────────────────────────────────────────── tenant's row: b
@@ -107,10 +100,7 @@ export class Shards {
     return found;
   }
 
-  /**
-   * Returns the database of a payment or an order; undefined if there is none.
-   * @throws NotBegunError as {@link ofTenant}, and if the payment or order is not in its tenant's database
-   */
+  /** @throws NotBegunError as {@link ofTenant}, and if the payment or order is not in its tenant's database */
   async ofChain(id: string, use: Use = 'write'): Promise<Shard | undefined> {
     const { tenantId, shard } = this.#places.get(id) ?? (await this.#ask(id)) ?? {};
     if (tenantId === undefined) return undefined;
@@ -124,8 +114,7 @@ export class Shards {
   }
 
   /**
-   * Returns the database of a call. Returns the first database if no database has the payment or order, or if the
-   * subject is empty.
+   * Returns the first database if no database has the payment or order, or if the subject is empty.
    * @throws NotBegunError as {@link ofChain}
    */
   async of({ tenantId, chainId }: Subject, use: Use = 'write'): Promise<Shard> {
@@ -134,7 +123,7 @@ export class Shards {
   }
 
   /**
-   * Queries all databases for a row. At most one database has the row, or two while a command moves its tenant.
+   * At most one database has the row, or two while a command moves its tenant.
    * @throws a fault if no database has the row and one did not respond
    */
   async one<Found>(ask: (shard: Shard) => Promise<Found | undefined>): Promise<Found | undefined> {
@@ -164,7 +153,6 @@ export class Shards {
     );
   }
 
-  /** Reads from all databases. @throws the fault of a database */
   async each<Read>(read: (shard: Shard) => Promise<Read>): Promise<readonly Read[]> {
     return Promise.all(this.databases.map(read));
   }

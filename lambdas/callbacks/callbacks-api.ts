@@ -22,10 +22,6 @@ export interface CallbacksApiTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly telemetry: Telemetry;
 }
 
-/**
- * Receives an event from a processor. The path names the processor and the mode. The response is 404 if this deployment
- * does not call the processor in this mode.
- */
 export const postCallback = signed({
   path: '/callbacks/{processor}/{mode}',
   handle: async (call: SignedCall<CallbacksApiTools, ConfiguredSource>) => {
@@ -65,10 +61,8 @@ export const postCallback = signed({
 });
 
 /**
- * Creates the handler of the endpoint for processors' callbacks. The handler checks the route, the size, the signature
- * and the event, in this order. Nothing is parsed before its signature is verified. An event is acknowledged only after
- * it is stored, or if its type is not needed. If a step fails, the processor gets an error and delivers the callback
- * again.
+ * Nothing is parsed before its signature is verified. An event is acknowledged only after it is stored, or if its type
+ * is not needed. If a step fails, the processor gets an error and delivers the callback again.
  */
 export function callbacksApi(tools: CallbacksApiTools): Handler {
   const { path, method, handle } = postCallback;

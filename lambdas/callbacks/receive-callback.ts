@@ -39,7 +39,6 @@ export type CallbackOutcome =
       /** Facts that are impossible or contradict earlier facts. An alarm reports them. */
       readonly contradictions: readonly string[];
     }
-  /** An earlier delivery of this event was recorded. */
   | { readonly kind: 'redelivered' }
   /**
    * The charge or its payment is unknown, or the payment belongs to another account. The callback is stored as an
@@ -54,8 +53,8 @@ export type CallbackOutcome =
  */
 const READ_TIMEOUT_MS = 5_000;
 /**
- * Records a callback, exactly once in effect. The event only names the charge; the decision uses the charge's current
- * state in the processor's books, so duplicate, late and reordered events have the same result.
+ * The event only names the charge; the decision uses the charge's current state in the processor's books, so duplicate,
+ * late and reordered events have the same result.
  *
  * @throws RetryableError or AmbiguousError if it is not certain that the callback is stored: the processor must deliver
  * it again
@@ -66,7 +65,7 @@ export async function receiveCallback(tools: ReceiveCallbackTools, event: Callba
 }
 
 /**
- * Retries an orphaned callback. If its payment exists now, one write records the effect and removes the orphan.
+ * If its payment exists now, one write records the effect and removes the orphan.
  * @throws the errors of `receiveCallback`
  */
 export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {
@@ -79,7 +78,6 @@ export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedC
   return adopt(storedOperationId(`${orphan.operationId} ${tools.clock.nowMs()}`));
 }
 
-/** The payment that the callback probably concerns, and the transitions that earlier rounds have written. */
 interface Progress {
   readonly paymentId: PaymentId | undefined;
   readonly written: readonly Transition[];
@@ -111,9 +109,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * Writes the effect of a callback. Each round reads the chain before the charge, so the charge is at least as recent
-   * as the chain. If a rival appends in between, the write of this process fails its condition, because the next
-   * position in the chain is taken.
+   * Each round reads the chain before the charge, so the charge is at least as recent as the chain. If a rival appends
+   * in between, the write of this process fails its condition, because the next position in the chain is taken.
    *
    *   A ── chain n ── charge (old) ────────────────────── append n + 1 ✗ ── chain n + 1 ── charge (new) ── nothing new
    *   B ──────────────── chain n ── charge (new) ── n + 1 ✓
@@ -169,8 +166,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * Stores the callback as an orphan, so that it can be acknowledged. Nothing is posted until a payment is found and
-   * the orphan is adopted. If an adoption finds no payment, the orphan stays stored.
+   * Nothing is posted until a payment is found and the orphan is adopted. If an adoption finds no payment, the orphan
+   * stays stored.
    */
   async #storeOrphan(
     reason: OrphanedCallback['reason'],
@@ -190,9 +187,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
   }
 
   /**
-   * Builds the record of a transaction that writes only some of the facts. The record's id is derived from the hash of
-   * the first transition, so each such transaction has its own record. No fact is written twice, because each position
-   * in the chain can be taken only once.
+   * The id is derived from the hash of the first transition, so each such transaction has its own record. No fact is
+   * written twice, because each position in the chain can be taken only once.
    */
   #partRecord(paymentId: PaymentId, [first]: readonly Transition[]): EffectRecord {
     invariant(first !== undefined, 'a transaction that records only some of the facts has no transitions');
@@ -213,8 +209,8 @@ class CallbackEffect implements Effect<Progress, CallbackOutcome> {
 }
 
 /**
- * Returns whether the payment's chain in the Ledger already contains the charge. If so, Payonce created the charge,
- * even if another user of the processor's account has removed the metadata of the charge.
+ * Payonce created such a charge, even if another user of the processor's account has removed the metadata of the
+ * charge.
  */
 function hasCharge(chain: PaymentChain | undefined, { chargeId }: ProcessorCharge): boolean {
   return chain !== undefined && (chain.state.payment.chargeId === chargeId || chain.state.strayCharges.has(chargeId));

@@ -104,7 +104,7 @@ export const RELAY_MAX_AGE_SECONDS = 90 * 60;
  */
 export const LOST_EVENTS_JOB = 'republish-events';
 
-/** Request to the function that republishes events, with times in Unix milliseconds. */
+/** Times are in Unix milliseconds. */
 export interface RepublishRequest {
   readonly sinceMs: number;
   readonly untilMs: number;
@@ -116,13 +116,11 @@ export interface RepublishAnswer {
   readonly published: number;
   /** Number of events that cannot be read or that the bus refuses permanently. The log names them. Absent when 0. */
   readonly unpublishable?: number;
-  /** Start of the next request's range. Absent when the range is complete. */
   readonly nextMs?: number;
 }
 
-/** A request to process a parked message again. The function that republishes events handles it. */
+/** The function that republishes events handles it. */
 export interface RedriveRequest {
-  /** The body of the message. */
   readonly parked: string;
 }
 
@@ -132,10 +130,7 @@ export interface RedriveAnswer {
   readonly parked: number;
 }
 
-/**
- * Time budget of the function for one request, in seconds. If the range is not complete by then, the response contains
- * the start of the next request's range.
- */
+/** Time budget of the function for one request, in seconds. */
 export const REPUBLISH_RUN_SECONDS = 45;
 
 /**
@@ -144,5 +139,5 @@ export const REPUBLISH_RUN_SECONDS = 45;
  */
 export const REDRIVE_PARKED_SECONDS = 9 * 60;
 
-/** The function's timeout in seconds. It leaves time to finish the publication in progress. */
+/** Leaves time to finish the publication in progress. */
 export const REPUBLISH_TIMEOUT_SECONDS = REDRIVE_PARKED_SECONDS + 60;

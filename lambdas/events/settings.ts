@@ -3,7 +3,7 @@ import { Environment, PROJECTOR_QUEUE_URL, RELAY_PARKING_QUEUE_URL } from '../ke
 import { defined } from '../kernel/defined.ts';
 import { queueUrl, readVariable, readVariables, tableName, type Variables } from '../kernel/platform/variables.ts';
 
-/** The settings of a consumer. Tables that the consumer does not write are absent. */
+/** Tables that the consumer does not write are absent. */
 export interface ConsumerConfig {
   readonly tables: { readonly idempotency: string; readonly views?: string; readonly registry?: string };
   readonly parkingQueueUrl: string;
@@ -16,11 +16,7 @@ const consumerEnvironment = z.object({
   [Environment.parkingQueueUrl]: queueUrl,
 });
 
-/**
- * Reads the settings of a consumer.
- *
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readConsumerConfig(environment: Variables): ConsumerConfig {
   const data = readVariables(consumerEnvironment, environment);
   const views = data[Environment.viewsTable];
@@ -45,22 +41,14 @@ const publisherEnvironment = z.object({
   [Environment.eventBus]: z.string('is not set').min(1, 'must be the name of an event bus'),
 });
 
-/**
- * Reads the settings of a publisher.
- *
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readPublisherConfig(environment: Variables): PublisherConfig {
   const data = readVariables(publisherEnvironment, environment);
   const tables = { ledger: data[Environment.ledgerTable], registry: data[Environment.registryTable] };
   return { tables, eventBus: data[Environment.eventBus] };
 }
 
-/**
- * Reads the settings of the receipt consumer, which also reads payments.
- *
- * @throws Error as {@link readConsumerConfig}
- */
+/** @throws Error as {@link readConsumerConfig} */
 export function readReceiptConfig(environment: Variables) {
   const { tables, parkingQueueUrl } = readConsumerConfig(environment);
   const ledger = z.object({ [Environment.ledgerTable]: tableName, [Environment.registryTable]: tableName });
@@ -71,7 +59,7 @@ export function readReceiptConfig(environment: Variables) {
   };
 }
 
-/** Reads the settings of the relay. @throws Error as {@link readPublisherConfig} */
+/** @throws Error as {@link readPublisherConfig} */
 export function readRelayConfig(environment: Variables): PublisherConfig & Pick<ConsumerConfig, 'parkingQueueUrl'> {
   const parkingQueueUrl = readVariable(Environment.parkingQueueUrl, queueUrl, environment);
   return { ...readPublisherConfig(environment), parkingQueueUrl };
@@ -83,15 +71,14 @@ const seconds = z.coerce
   .min(1, 'must be at least 1 second');
 
 /**
- * Reads the settings of the job `republish-events`. If the projector has not seen an event after `lostAfterSeconds`,
- * the event is considered lost.
+ * If the projector has not seen an event after `lostAfterSeconds`, the event is considered lost.
  *
  * @throws Error as {@link readPublisherConfig}
  */
 export function readLostEventsConfig(environment: Variables): PublisherConfig & {
   readonly lostAfterSeconds: number;
   readonly projectorQueueUrl: string;
-  /** The queue in which the relay parks records. */
+  /** The relay's queue of parked records. */
   readonly parkingQueueUrl: string;
 } {
   return {

@@ -4,12 +4,10 @@ import type { OperationId } from '../kernel/ids.ts';
 
 export const EXPORT_ID = /^exp_[a-z2-7]{32}$/;
 
-/** Derives the id of the export that this request creates. */
 export function deriveExportId(digest: Digest, scope: KeyScope): string {
   return `exp_${derivedCharacters(digest, scopeParts(scope))}`;
 }
 
-/** Returns the id of the operation that creates an export, which equals the export's id. */
 export function exportOperation(exportId: string): OperationId {
   return exportId as OperationId;
 }

@@ -22,10 +22,7 @@ const writer = z.object({
   [OWN_NAME]: functionName,
 });
 
-/**
- * Reads the settings of the exports API.
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readExportsConfig(environment: Variables) {
   const data = readVariables(api, environment);
   return {
@@ -36,10 +33,7 @@ export function readExportsConfig(environment: Variables) {
   };
 }
 
-/**
- * Reads the settings of the export writer.
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readExportWriterConfig(environment: Variables) {
   const data = readVariables(writer, environment);
   return {
@@ -52,7 +46,7 @@ export function readExportWriterConfig(environment: Variables) {
 
 const waking = z.object({ [ExportsEnvironment.writer]: functionName });
 
-/** Reads the name of the function that writes exports. @throws Error as {@link readExportsConfig} */
+/** @throws Error as {@link readExportsConfig} */
 export function readWriterName(environment: Variables): string {
   return readVariables(waking, environment)[ExportsEnvironment.writer];
 }
@@ -63,7 +57,7 @@ const request = z.object({
   id: z.string(),
 });
 
-/** Parses the input of a writer. @throws ZodError when it is invalid */
+/** @throws ZodError */
 export function parseWriterRequest(payload: unknown): z.infer<typeof request> {
   return request.parse(payload);
 }

@@ -22,10 +22,8 @@ export interface AuthorityStateTools {
  */
 export type ImportedDatabases = Readonly<Record<string, string>>;
 
-/** The system of record of a deployment, and whether an import is in progress. */
 export interface AuthorityState {
   readonly authority: Authority;
-  /** Whether an import into PostgreSQL has stopped all writes. */
   readonly isImporting: boolean;
   /**
    * Present after an import. A database that lacks the payment or order listed under its name is not the database into
@@ -38,7 +36,7 @@ export interface AuthorityState {
 const IMPORTING = 'authority_importing';
 const RETRY_AFTER_SECONDS = 60;
 
-/** Throws an error unless a call may begin. @param isWrite whether the call can change rows */
+/** @param isWrite whether the call can change rows */
 export type AuthorityCheck = (isWrite: boolean) => Promise<void>;
 
 /**
@@ -101,15 +99,12 @@ export async function orNotBegun<Result>(reading: Promise<Result>): Promise<Resu
   });
 }
 
-/** Reads the state once. @returns undefined when no settings are recorded yet */
+/** @returns undefined when no settings are recorded yet */
 export function readAuthorityState(tools: AuthorityStateTools): Promise<AuthorityState | undefined> {
   return stateReader(tools)();
 }
 
-/**
- * Returns a function that reads the state. The function caches the authority in the deployment's first settings, once
- * they are recorded.
- */
+/** The returned function caches the authority in the deployment's first settings, once they are recorded. */
 function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState | undefined> {
   let began: Authority | undefined;
   return async () => {
@@ -120,7 +115,6 @@ function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState |
   };
 }
 
-/** Returns the state after an entry of the chain `imports`. */
 export function stateAfter({ action, details: imported }: Pick<ActivityEntry, 'action' | 'details'>): AuthorityState {
   if (action === 'import.finished') return { authority: 'postgres', isImporting: false, ...defined({ imported }) };
   return { authority: 'dynamodb', isImporting: action !== 'import.canceled' };
@@ -140,7 +134,6 @@ async function readNewest({ client, tables, pacing }: AuthorityStateTools): Prom
   return newest as ActivityEntry | undefined;
 }
 
-/** Reads the authority with which the deployment began. */
 async function readFirst({ client, tables, pacing }: AuthorityStateTools): Promise<Authority | undefined> {
   const input = { TableName: tables.ledger, Key: activityKey('settings', 1), ConsistentRead: true };
   const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(input)));
@@ -150,7 +143,6 @@ async function readFirst({ client, tables, pacing }: AuthorityStateTools): Promi
   return authority === 'postgres' || authority === 'dsql' ? 'postgres' : 'dynamodb';
 }
 
-/** Returns a client that runs the check before each command. */
 export function checkedClient(client: DynamoDBDocumentClient, check: AuthorityCheck): DynamoDBDocumentClient {
   const send = async (command: never): Promise<unknown> => {
     await check(!isRead(command));
@@ -159,7 +151,6 @@ export function checkedClient(client: DynamoDBDocumentClient, check: AuthorityCh
   return Object.create(client, { send: { value: send } }) as DynamoDBDocumentClient;
 }
 
-/** Returns a database that runs the check before each statement and each transaction. */
 export function checkedDatabase(database: Database, check: () => Promise<unknown>): Database {
   return {
     run: async (statement) => {
@@ -173,7 +164,6 @@ export function checkedDatabase(database: Database, check: () => Promise<unknown
   };
 }
 
-/** Returns true if a command is a read (`GetCommand` or `QueryCommand`). */
 function isRead(command: unknown): boolean {
   return command instanceof GetCommand || command instanceof QueryCommand;
 }

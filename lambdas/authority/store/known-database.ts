@@ -31,7 +31,6 @@ export class KnownDatabase {
   readonly #name: string;
   #identity: number | undefined;
 
-  /** @param name the name of the database in the settings */
   constructor(tools: KnownDatabaseTools, name: string) {
     this.#tools = tools;
     this.#name = name;
@@ -44,7 +43,6 @@ export class KnownDatabase {
   async check(identity: number | undefined): Promise<void> {
     let known = await orNotBegun(this.read());
     if (known === undefined || known === identity) return;
-    // Read again, because an operator may have recovered the payments into a new database.
     this.#identity = undefined;
     known = await orNotBegun(this.read());
     if (known === identity) return;
@@ -73,7 +71,6 @@ export class KnownDatabase {
     await transactOnce(client, pacing, [{ Put: { TableName, Item: { ...this.#key(), identity }, ...condition } }]);
   }
 
-  /** Reads the recorded identity. @returns undefined if none is recorded */
   async read(): Promise<number | undefined> {
     if (this.#identity !== undefined) return this.#identity;
     const { client, registryTable: TableName, pacing } = this.#tools;

@@ -78,10 +78,7 @@ const CHANGING: readonly ImportedTable[] = ['idempotency', 'work', 'orphan', 're
  */
 const DELETED_AT_ONCE = 1_000;
 
-/**
- * Checks that the tables exist and that the role may change them.
- * @throws a fault from the database, TerminalError for a missing privilege
- */
+/** @throws a fault from the database, TerminalError for a missing privilege */
 export async function checkWritable(tools: PostgresTools): Promise<void> {
   const given = [
     ...['transition', 'posting', 'details', ...IMPORTED_TABLES].map((table) => [table, 'INSERT'] as const),
@@ -156,7 +153,6 @@ export async function importRows(
   });
 }
 
-/** Counts the rows of a table. */
 export async function countRows(tools: PostgresTools, table: string): Promise<number> {
   const text = `SELECT count(*) AS rows FROM ${table}`;
   const [row] = await readRows(tools, { name: `import-count-${table}`, text, values: [] });

@@ -2,15 +2,11 @@ import type { TenantId } from '../../kernel/ids.ts';
 import { readRows, type StatementTools } from '../../postgres/attempts.ts';
 import { MOVE_TABLE } from '../../postgres/contract.ts';
 
-/** Queries of the table `tenant_move`. */
-
-/** Reports whether a command is moving a tenant from or to this database. */
 export async function isMoving(tools: StatementTools): Promise<boolean> {
   const text = `SELECT 1 AS found FROM ${MOVE_TABLE} WHERE role IN ('source', 'target') LIMIT 1`;
   return (await readRows(tools, { name: 'move-any', text, values: [] })).length > 0;
 }
 
-/** Reports whether a command has moved a tenant from this database to another one. */
 export async function hasLeft(tools: StatementTools, id: TenantId): Promise<boolean> {
   const text = `SELECT 1 AS found FROM ${MOVE_TABLE} WHERE tenant_id = $1 AND role = 'empty'`;
   return (await readRows(tools, { name: 'move-left', text, values: [id] })).length > 0;

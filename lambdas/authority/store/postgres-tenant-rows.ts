@@ -19,8 +19,7 @@ interface OwnedTable {
  * The tables whose rows belong to tenants, in the order in which rows are copied. Rows are deleted in the reverse
  * order. Therefore, a database that has a payment or an order also has the personal data of that payment or order.
  * Otherwise, the carrier would treat the data as erased, and delete its copies. Likewise, a database never has an ended
- * approval without the row of its end, so that no reader considers the approval pending. All other rows are deleted
- * before the payments, because they are found by their payments.
+ * approval without the row of its end, so that no reader considers the approval pending.
  */
 const TABLES = {
   details: { key: ['chain_id', 'part'], isOwned: ofChain('chain_id') },
@@ -55,19 +54,18 @@ export const NOT_MOVED: readonly string[] = ['orphan', 'outbox', MOVE_TABLE];
 /** Maximum number of rows of one statement. A transaction of Aurora DSQL may change 3,000 rows. */
 const ROWS_AT_ONCE = 1_000;
 
-/** The values of a row as text, by column. */
+/** The values as text, by column. */
 export type TenantRow = Readonly<Record<string, string | null>>;
 
 /** The role of a database in the moves of a tenant. The migration of the table `tenant_move` describes the roles. */
 export type MoveRole = 'home' | 'source' | 'target' | 'empty';
 
-/** Thrown when a later run of `payonce db move-tenant` has begun. */
 export class MoveReplaced extends Error {
   override readonly name = 'MoveReplaced';
   override readonly message = 'a later run of the command has continued, finished or aborted this move';
 }
 
-/** The rows of a tenant in one database. Columns are read from the catalog, so that all columns are copied. */
+/** Columns are read from the catalog, so that all columns are copied. */
 export class TenantRows {
   readonly #tools: PostgresTools;
   readonly #tenantId: TenantId;
@@ -81,7 +79,6 @@ export class TenantRows {
     this.#columns = columns;
   }
 
-  /** The type of each column, by table and by name of the column. */
   get columns(): ReadonlyMap<string, Readonly<Record<string, string>>> {
     return this.#columns;
   }
@@ -108,7 +105,6 @@ export class TenantRows {
     return isDeepStrictEqual(this.#columns, other.columns);
   }
 
-  /** Returns a privilege that the user of the connection lacks; undefined if none is missing. */
   async missingPrivilege(): Promise<string | undefined> {
     const [row] = await readRows(this.#tools, {
       name: 'move-privileges',
@@ -121,10 +117,6 @@ export class TenantRows {
     return row === undefined ? undefined : String(row['missing']);
   }
 
-  /**
-   * Reads the number of the last run that moved this tenant from or to this database, and the database's role; 0 and no
-   * role if there was no run.
-   */
   async state(): Promise<{ readonly run: number; readonly role?: MoveRole }> {
     const text = `SELECT run, role FROM ${MOVE_TABLE} WHERE tenant_id = $1`;
     const [row] = await readRows(this.#tools, { name: 'move-read', text, values: [this.#tenantId] });
@@ -160,7 +152,7 @@ export class TenantRows {
   }
 
   /**
-   * Runs statements only while this run is the latest one. The lock makes a later run wait until they have ended:
+   * The lock makes a later run wait until the statements have ended:
    *
    *   run 1  ── lock ── insert ── suspended ─────────────── lock ✗
    *   run 2  ───────────── take: waits ── take ✓ ── delete
@@ -180,7 +172,6 @@ export class TenantRows {
     );
   }
 
-  /** Reads all rows of the tenant in a table, page by page. */
   async *pages(table: TenantTable): AsyncGenerator<readonly TenantRow[], void> {
     const { key, isOwned }: OwnedTable = TABLES[table];
     const types = this.#typesOf(table);
@@ -200,12 +191,10 @@ export class TenantRows {
     }
   }
 
-  /** Returns the given rows that the table lacks, or has with other values. */
   async differing(table: TenantTable, rows: readonly TenantRow[]): Promise<readonly TenantRow[]> {
     return this.#without(`move-compare-${table}`, table, rows, this.#sameRow(table));
   }
 
-  /** Returns the given rows whose keys the table lacks. */
   async absent(table: TenantTable, rows: readonly TenantRow[]): Promise<readonly TenantRow[]> {
     return this.#without(`move-absent-${table}`, table, rows, this.#sameKey(table));
   }
@@ -228,7 +217,7 @@ export class TenantRows {
     return rows.filter((_, index) => indexes.has(index));
   }
 
-  /** Writes rows. A row that exists is replaced, except in append-only tables. @throws MoveReplaced */
+  /** A row that exists is replaced, except in append-only tables. @throws MoveReplaced */
   async put(table: TenantTable, rows: readonly TenantRow[]): Promise<void> {
     const types = Object.entries(this.#typesOf(table));
     const names = types.map(([name]) => name).join(', ');
@@ -246,7 +235,6 @@ export class TenantRows {
   }
 
   /**
-   * Deletes rows.
    * @param by `row`: deletes only rows with the same values. `key`: deletes all rows with the same key
    * @throws MoveReplaced
    */
@@ -261,7 +249,6 @@ export class TenantRows {
     );
   }
 
-  /** Lists payments and orders of the tenant that wait to be copied to DynamoDB, at most {@link ROWS_AT_ONCE}. */
   async waitingChains(): Promise<readonly string[]> {
     const rows = await readRows(this.#tools, {
       name: 'move-waiting',
@@ -301,7 +288,6 @@ function given(rows: readonly TenantRow[]): string {
   return JSON.stringify(rows.map((row, index) => ({ ...row, given_index: index })));
 }
 
-/** Returns the values of a row's primary key, by column. */
 export function keyOfRow(table: TenantTable, row: TenantRow): TenantRow {
   const { key }: OwnedTable = TABLES[table];
   return Object.fromEntries(key.map((name) => [name, row[name] ?? null]));

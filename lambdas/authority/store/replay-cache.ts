@@ -7,24 +7,20 @@ import { ProcessReplayCache } from '../../once/process-records.ts';
 import { parseRecord, recordKey, toRecordItem } from '../../once/store/record-items.ts';
 import type { ReplayCache } from '../../once/use/operation-runner.ts';
 
-/** Timeouts of a read and of a write of the table, in milliseconds. */
 const READ_LIMIT_MS = 50;
 const WRITE_LIMIT_MS = 200;
 /** An entry expires up to this much earlier than its record, in seconds, so that entries do not expire together. */
 const EXPIRY_JITTER_SECONDS = 3_600;
 
 export interface ReplayCacheObserver {
-  /** Called when the table contains the response for a key. */
   hit(): void;
   /** Called when PostgreSQL has the response for a key, but the table lacks it or does not respond in time. */
   missed(): void;
-  /** Called with the error when the write of an entry fails or times out. */
   notStored(error: unknown): void;
 }
 
 export interface ReplayCacheTools {
   readonly client: DynamoDBDocumentClient;
-  /** Name of the table ReplayCache. */
   readonly table: string;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'fraction'>;
@@ -78,10 +74,6 @@ export class TableReplayCache implements ReplayCache {
     }
   }
 
-  /**
-   * Returns the completed record in the table; undefined if it is missing, expired or unreadable. The caller then reads
-   * PostgreSQL.
-   */
   async #read(operationId: OperationId): Promise<CompletedRecord | undefined> {
     const { client, table, clock } = this.#tools;
     try {

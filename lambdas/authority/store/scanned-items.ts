@@ -7,7 +7,7 @@ import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 /** Items per page: about half a megabyte with typical stored responses. */
 const PAGE = 500;
 
-/** Scans whole tables with strong consistency. Used only by operators' commands. */
+/** Used only by operators' commands. */
 export class ScannedItems {
   readonly #client: DynamoDBDocumentClient;
   readonly #pacing: Pacing;
@@ -17,7 +17,7 @@ export class ScannedItems {
     this.#pacing = pacing;
   }
 
-  /** Reads a page of a segment. `scanAll` processes the page as one item. */
+  /** `scanAll` processes the page as one item. */
   async page(table: string, { segment, segments, after }: ScanRequest): Promise<ScanPage<readonly Item[]>> {
     const input = {
       TableName: table,

@@ -18,14 +18,12 @@ import { type ENDPOINT_EVENTS, type EventName, PUBLIC_EVENTS, type TypeOfEvent }
 export type PublicEventType = TypeOfEvent<(typeof PUBLIC_EVENTS)[number]>;
 export const PUBLIC_EVENT_TYPES: readonly PublicEventType[] = PUBLIC_EVENTS.map(typeOfEvent);
 
-/** The current version of events, the same for every type. */
 export const EVENT_VERSION = 1;
 
 export function typeOfEvent<Name extends EventName>(name: Name): TypeOfEvent<Name> {
   return name.slice(0, name.lastIndexOf('.v')) as TypeOfEvent<Name>;
 }
 
-/** Returns the name under which an event is published. */
 export function nameOfEvent<Type extends TypeOfEvent>({
   type,
   version,
@@ -57,7 +55,6 @@ export interface EventObject<Type extends TypeOfEvent = TypeOfEvent> {
 interface PublishedEvent<Type extends TypeOfEvent> {
   readonly tenant: TenantId;
   readonly mode: Mode;
-  /** Unix milliseconds. */
   readonly occurredAtMs: number;
   readonly event: EventObject<Type>;
 }
@@ -84,14 +81,9 @@ export type EndpointEventType = TypeOfEvent<(typeof ENDPOINT_EVENTS)[number]>;
 /** An event of a webhook endpoint. It is derived from no transition, so it is not in the Ledger. */
 export type EndpointEvent = PublishedEvent<EndpointEventType>;
 
-/** An event that the bus accepts. */
 export type AnyEvent = PayonceEvent | EndpointEvent;
 
-/**
- * Builds the event of a payment's transition.
- *
- * @param first the details that are stored only in the payment's first transition
- */
+/** @param first the details that are stored only in the payment's first transition */
 export function eventOf(digest: Digest, transition: Transition, first: FirstDetails): PaymentEvent {
   const { payment, type, postings } = transition;
   invariant(isOutcome(type), `${type} is not an outcome`);
@@ -141,8 +133,8 @@ const EVENT_LETTERS = 10;
 export const EVENT_ID = /^evt_(?<chain>(?:ord_)?)(?<letters>[a-z2-7]{32})(?<sequence>\d{6})[a-z2-7]{10}$/;
 
 /**
- * Builds the id of an event. It contains the id of the payment or the order and the sequence, so that no index is
- * needed. A checksum detects typing errors. Ids of orders' events begin with `evt_ord_`.
+ * The id contains the id of the payment or the order and the sequence, so that no index is needed. A checksum detects
+ * typing errors. Ids of orders' events begin with `evt_ord_`.
  */
 export function eventId(digest: Digest, id: ChainId, sequence: number): string {
   const place = `${id.replace('pay_', '')}${String(sequence).padStart(6, '0')}`;
@@ -150,11 +142,6 @@ export function eventId(digest: Digest, id: ChainId, sequence: number): string {
   return `evt_${place}${check}`;
 }
 
-/**
- * Parses the id of an event.
- *
- * @returns undefined when `text` does not have the form of an event id
- */
 export function parseEventId(text: string): OutcomePlace | undefined {
   const { chain, letters, sequence: digits } = EVENT_ID.exec(text)?.groups ?? {};
   const sequence = Number(digits);

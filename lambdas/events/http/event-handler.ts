@@ -8,11 +8,10 @@ import { type EventOf, readEvent } from './event-schemas.ts';
 import type { ConsumerTelemetry } from './event-telemetry.ts';
 import { afterFailure, eachMessage, type FailedMessageState, type RemainingTime } from './message-batch.ts';
 
-/** Defines a consumer: its events, and how it handles them. */
 export interface EventHandlerDefinition<Name extends EventName, Handle> {
   /** The events that the consumer's rule selects. */
   readonly events: readonly Name[];
-  /** The handler name. It must never change, because the records of effects contain it. */
+  /** Must never change, because the records of effects contain it. */
   readonly handler: string;
   /**
    * Returns the business key, for example `commission:<order>`. Of all events with the same key, only one ever takes
@@ -20,11 +19,10 @@ export interface EventHandlerDefinition<Name extends EventName, Handle> {
    * @default the event's id
    */
   readonly key?: (event: EventOf<Name>) => string;
-  /** The effect of an event. Created with `inOwnTables(…)` or `outside(…)`. */
+  /** Created with `inOwnTables(…)` or `outside(…)`. */
   readonly handle: Handle;
 }
 
-/** The dependencies of a consumer, which its function provides. */
 export interface EventHandlerParts<Event, Handle> {
   readonly consume: (
     consumer: { readonly handler: string; readonly key?: (event: Event) => string; readonly handle: Handle },
@@ -47,9 +45,9 @@ interface MessageResult {
 }
 
 /**
- * Creates the handler of an `EventConsumer`'s queue. The messages of a batch are independent: a failed message is
- * redelivered alone, an unreadable message is parked with the reason, and neither blocks other messages. A message is
- * also parked after `CONSUMER_ATTEMPTS` failures, but never because of an outage, which is not counted as a failure.
+ * The messages of a batch are independent: a failed message is redelivered alone, an unreadable message is parked with
+ * the reason, and neither blocks other messages. A message is also parked after `CONSUMER_ATTEMPTS` failures, but never
+ * because of an outage, which is not counted as a failure.
  */
 export function createEventHandler<Name extends EventName, Handle>(
   { events, handler, key, handle }: EventHandlerDefinition<Name, Handle>,
@@ -93,11 +91,6 @@ export function createEventHandler<Name extends EventName, Handle>(
 
 const envelope = z.looseObject({ 'detail-type': z.string(), detail: z.looseObject({}) });
 
-/**
- * Reads a message from the queue.
- *
- * @returns undefined when `body` is not an EventBridge envelope
- */
 function messageOf(body: string): { readonly name: string; readonly detail: unknown } | undefined {
   try {
     const { 'detail-type': name, detail } = envelope.parse(JSON.parse(body));

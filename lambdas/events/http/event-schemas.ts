@@ -22,11 +22,6 @@ const postings = z.array(
   }),
 );
 
-/**
- * Creates the schema of a public event.
- *
- * @param object the schema of the event's object
- */
 function publicEvent<Name extends EventName, Subject extends z.ZodType>(name: Name, object: Subject) {
   return z.object({
     tenant: z.string().transform((id) => id as TenantId),

@@ -6,7 +6,6 @@ import type { Clock } from '../../kernel/world.ts';
 
 interface Instrumented {
   readonly instruments: Instruments;
-  /** Measures the age of events. */
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
@@ -17,7 +16,6 @@ export interface ConsumedMessage {
 }
 
 export interface ConsumerTelemetry extends Pick<Telemetry, 'fault'> {
-  /** Logs one line for each batch, and publishes its metrics. */
   batch(messages: readonly ConsumedMessage[]): void;
 }
 
@@ -66,7 +64,6 @@ interface RelayedBatch {
 }
 
 export interface RelayTelemetry extends Pick<Telemetry, 'fault' | 'run'> {
-  /** Logs one line for each batch, and publishes its metrics. */
   batch(batch: RelayedBatch): void;
 }
 

@@ -3,7 +3,6 @@ import { CONSUMER_ATTEMPTS, FAILURES_ATTRIBUTE } from '../../kernel/contract/eve
 import { AmbiguousError, codeOf, RetryableError } from '../../kernel/faults.ts';
 import type { MessageParking } from '../use/ledger-stream.ts';
 
-/** The location of a message after a failed attempt. */
 export type FailedMessageState =
   /** In the queue, unchanged: the message waits for the end of an outage, or could not be moved. */
   | 'waits'
@@ -45,17 +44,15 @@ export async function afterFailure(
   );
 }
 
-/** Returns the number of failures that the attribute of a message counts. */
 export function failuresOf({ messageAttributes }: SQSRecord): number {
   return Number(messageAttributes[FAILURES_ATTRIBUTE]?.stringValue ?? 0);
 }
 
 /**
- * Handles the messages of a batch concurrently. If a message may have crashed earlier executions, all messages are
- * handled in sequence, in an order that changes with each delivery. Each message is acknowledged before the next
- * begins, so that a message that crashes the process does not send the others to the dead-letter queue. A message that
- * must wait does not block the others. If the function could time out before the next message is done, the remaining
- * messages wait, because a timeout would look like a message that crashes its process.
+ * Handles the messages of a batch concurrently. Each message is acknowledged before the next begins, so that a message
+ * that crashes the process does not send the others to the dead-letter queue. A message that must wait does not block
+ * the others. If the function could time out before the next message is done, the remaining messages wait, because a
+ * timeout would look like a message that crashes its process.
  *
  *   a ── done ── acknowledged ── b crashes the process       c, b ── c ── done ── acknowledged ── b crashes the process
  *

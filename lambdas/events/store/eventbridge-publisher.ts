@@ -22,7 +22,7 @@ const THROTTLES: ReadonlySet<string> = new Set([
   'LimitExceededException',
 ]);
 
-/** Creates a client without retries. `publishAll` retries, because it knows which entries failed. */
+/** `publishAll` retries, because it knows which entries failed. */
 export function eventBridgeClient(): EventBridgeClient {
   return new EventBridgeClient({
     maxAttempts: 1,
@@ -34,7 +34,6 @@ export function eventBridgeClient(): EventBridgeClient {
   });
 }
 
-/** Publishes events on an EventBridge bus: `source` is payonce, `detail-type` the event's name, `detail` the event. */
 export class EventBridgePublisher implements EventPublisher {
   readonly #client: EventBridgeClient;
   readonly #bus: string;

@@ -10,8 +10,8 @@ const failedRedrive = z.object({
 });
 
 /**
- * Returns the body of the original message. If the body were not unwrapped, each failed redrive would wrap it once more
- * and escape the quotes again, and the message would exceed Lambda's limit after several redrives.
+ * If the body of the original message were not unwrapped, each failed redrive would wrap it once more and escape the
+ * quotes again, and the message would exceed Lambda's limit after several redrives.
  */
 export function firstParked(body: string): string {
   for (let first = body; ; ) {
@@ -21,11 +21,6 @@ export function firstParked(body: string): string {
   }
 }
 
-/**
- * Parses JSON.
- *
- * @returns undefined for text that is not JSON
- */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text);

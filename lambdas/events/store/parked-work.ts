@@ -21,7 +21,7 @@ const lostBatch = z.object({
  */
 const MARGIN_MS = 10 * 60_000;
 
-/** Reads the body of a parked message. Never throws: text that is not JSON is an unreadable record. */
+/** Never throws: text that is not JSON is an unreadable record. */
 export function parkedWork(message: string): ParkedWork {
   const body = firstParked(message);
   const content = parsedJson(body);

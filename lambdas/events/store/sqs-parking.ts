@@ -3,10 +3,9 @@ import { FAILURES_ATTRIBUTE, RETRY_DELAY_SECONDS } from '../../kernel/contract/e
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { MessageParking, Parking, QueuedMessage } from '../use/ledger-stream.ts';
 
-/** Maximum length of the attribute `detail`, in characters. */
 const LONGEST_DETAIL = 256;
 
-/** Parks messages in a queue. If a call throws, the source message is not acknowledged and is delivered again. */
+/** If a call throws, the source message is not acknowledged and is delivered again. */
 export class SqsParking implements MessageParking {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -43,7 +42,7 @@ export class SqsParking implements MessageParking {
     await this.#client.send(new DeleteMessageCommand({ QueueUrl, ReceiptHandle: receiptHandle }));
   }
 
-  /** Reads the URL of a queue. Called only for messages that fail or are redelivered often. */
+  /** Called only for messages that fail or are redelivered often. */
   async #urlOf(arn: string): Promise<string | undefined> {
     const [QueueName, QueueOwnerAWSAccountId] = arn.split(':').toReversed();
     return (await this.#client.send(new GetQueueUrlCommand({ QueueName, QueueOwnerAWSAccountId }))).QueueUrl;
@@ -52,10 +51,7 @@ export class SqsParking implements MessageParking {
 
 const text = (value: string) => ({ DataType: 'String', StringValue: value });
 
-/**
- * Creates access to the parking queue at `queueUrl`. Its client does not retry, because a message that cannot be parked
- * is delivered again.
- */
+/** The client does not retry, because a message that cannot be parked is delivered again. */
 export function configuredParking({ sqs }: Queues, queueUrl: string): MessageParking {
   return new SqsParking(sqs(), queueUrl);
 }

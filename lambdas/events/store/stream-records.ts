@@ -22,7 +22,7 @@ const streamRecord = z.object({
 
 const position = z.object({ dynamodb: z.object({ SequenceNumber: z.string() }) });
 
-/** Parses one record of the Ledger's Stream. Never throws. */
+/** Never throws. */
 export function readStreamRecord(record: unknown): StreamRecord {
   return {
     // The position is empty if the sequence number cannot be read. Lambda then redelivers the whole batch.
@@ -58,10 +58,7 @@ function nameOf(keys: Readonly<Record<string, { readonly S: string }>> = {}): st
   return [KeyAttribute.partition, KeyAttribute.sort].map((name) => keys[name]?.S ?? '?').join(' ');
 }
 
-/**
- * Describes a validation error by the path of the invalid field and the message of the schema, and any other error by
- * its name. Omits the value of the field, which may be sensitive.
- */
+/** Omits the value of the invalid field, which may be sensitive. */
 function textOf(error: unknown): string {
   if (!(error instanceof z.ZodError)) return error instanceof Error ? error.name : 'unknown';
   const [issue] = error.issues;

@@ -2,20 +2,15 @@ import type { AnyEvent } from '../domain/event.ts';
 
 export type PublishOutcome =
   | { readonly kind: 'published' }
-  /** The event cannot be published now. A retry may succeed. */
   | { readonly kind: 'not_now'; readonly code: string }
-  /** The event is refused permanently. */
   | { readonly kind: 'refused'; readonly code: string };
 
-/** Publishes events to a bus. An event that is published twice has the same id, so consumers recognize it. */
+/** An event that is published twice has the same id, so consumers recognize it. */
 export interface EventPublisher {
   /**
-   * Publishes events with one request.
-   *
    * @param events at most `MAX_ENTRIES` events, with at most `MAX_BYTES` in total
    * @param traces the X-Ray headers of the executions that caused the events @default the trace of the execution that
    * publishes
-   * @returns an outcome for each event, in order
    * @throws RetryableError, AmbiguousError or TerminalError when the whole request failed
    */
   publish(events: readonly AnyEvent[], traces?: Traces): Promise<readonly PublishOutcome[]>;

@@ -14,7 +14,7 @@ export interface LedgerEventTools {
   readonly digest: Digest;
 }
 
-/** Reads the details in the first transitions of payments and orders. Reads each first transition at most once. */
+/** Reads each first transition at most once. */
 export class FirstTransitions {
   readonly #transitions: LedgerEventTools['transitions'];
   readonly #ofPayments = new Map<PaymentId, FirstDetails>();
@@ -24,7 +24,7 @@ export class FirstTransitions {
     this.#transitions = transitions;
   }
 
-  /** Returns the details of a payment; undefined when its first transition is missing. */
+  /** @returns undefined when the first transition is missing */
   async ofPayment({ payment, first }: Transition): Promise<FirstDetails | undefined> {
     const place = { paymentId: payment.id, sequence: 1 };
     const details = first ?? this.#ofPayments.get(payment.id) ?? (await this.#transitions.readTransition(place))?.first;
@@ -32,10 +32,7 @@ export class FirstTransitions {
     return details;
   }
 
-  /**
-   * Returns the transition with the reasons that its requesters gave. The reasons are in rows of the Registry, so a
-   * transition from the Stream does not contain them.
-   */
+  /** The reasons of requesters are in rows of the Registry, so a transition from the Stream does not contain them. */
   async withReasons(transition: Transition): Promise<Transition> {
     const isRead = reasonsOf(transition.subject).every(
       ({ given }) => given.commitment === undefined || given.reason !== undefined,
@@ -46,7 +43,7 @@ export class FirstTransitions {
       : ((await this.#transitions.readTransition({ paymentId: payment.id, sequence })) ?? transition);
   }
 
-  /** Returns the details of an order; undefined when its first transition is missing. */
+  /** @returns undefined when the first transition is missing */
   async ofOrder({ order }: OrderTransition): Promise<OrderDetails | undefined> {
     const place = { orderId: order.id, sequence: 1 };
     // Read the first transition and its details again, because a transition from the Stream does not contain the
@@ -57,11 +54,7 @@ export class FirstTransitions {
   }
 }
 
-/**
- * Builds the event of an outcome.
- *
- * @returns undefined when the first transition of the payment or order is missing, because it contains the details
- */
+/** @returns undefined when the first transition of the payment or order is missing, because it contains the details */
 export async function eventOfOutcome(
   digest: Digest,
   outcome: Transition | OrderTransition,
@@ -78,8 +71,6 @@ export async function eventOfOutcome(
 /**
  * Rebuilds the event of an outcome from its transition, which is read with strong consistency. Every call returns the
  * same event.
- *
- * @returns undefined when the transition is missing or is not an outcome, or when the first transition is missing
  */
 export async function readLedgerEvent(
   { transitions, digest }: LedgerEventTools,

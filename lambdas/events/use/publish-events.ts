@@ -30,8 +30,6 @@ export const NOT_SENT: PublishOutcome = { kind: 'not_now', code: 'not_sent' };
  * Publishes events in requests that are as large as possible, several at a time. If a request fails in part, only the
  * failed entries are sent again. After a request that cannot succeed now, no further requests are made, because the
  * caller must publish the remaining events again in any case.
- *
- * @returns an outcome for each event, in order
  */
 export async function publishAll(tools: PublishTools, events: readonly AnyEvent[]): Promise<readonly PublishOutcome[]> {
   const outcomes: PublishOutcome[] = [];
@@ -66,8 +64,8 @@ async function publishBatch(
 }
 
 /**
- * Makes one request. If the bus finds the request invalid, publishes each event alone. After any other fault, the
- * caller publishes the events again: a duplicate is harmless, a lost event is not.
+ * Makes one request. After any other fault, the caller publishes the events again: a duplicate is harmless, a lost
+ * event is not.
  */
 async function publishOnce(publisher: EventPublisher, events: readonly AnyEvent[]): Promise<readonly PublishOutcome[]> {
   try {
@@ -80,10 +78,7 @@ async function publishOnce(publisher: EventPublisher, events: readonly AnyEvent[
   }
 }
 
-/**
- * Publishes each event with its own request. The bus refuses a whole request if one event is invalid, but accepts the
- * valid events when each is sent alone.
- */
+/** The bus refuses a whole request if one event is invalid, but accepts the valid events when each is sent alone. */
 async function publishAlone(
   publisher: EventPublisher,
   events: readonly AnyEvent[],
@@ -93,10 +88,7 @@ async function publishAlone(
   return outcomes;
 }
 
-/**
- * Splits events into batches, in order. Each batch is as large as a request may be. An event that is too large for any
- * request gets its own batch, and the bus refuses it.
- */
+/** An event that is too large for any request gets its own batch, and the bus refuses it. */
 function batchesOf(events: readonly AnyEvent[]): readonly (readonly AnyEvent[])[] {
   const batches: AnyEvent[][] = [];
   let room = 0;

@@ -5,20 +5,15 @@ import type { StreamRecord } from './ledger-stream.ts';
 import { type Relayed, type RelayTools, relayTransitions } from './relay-transitions.ts';
 import { type RepublishTools, republishRange } from './republish-range.ts';
 
-/** The work that a parked message describes. */
 export type ParkedWork =
   | { readonly kind: 'record'; readonly record: StreamRecord }
-  /**
-   * The time range of a batch. The message does not contain the batch's records, so the events are read from the
-   * Ledger.
-   */
+  /** The message does not contain the batch's records, so the events are read from the Ledger. */
   | ({ readonly kind: 'range' } & RepublishRequest);
 
 export interface RedriveParkedTools
   extends RelayTools,
     Omit<RepublishTools, 'report' | 'processed' | 'isQueued' | 'review'> {
   readonly transitions: RelayTools['transitions'] & RepublishTools['transitions'];
-  /** Returns the message body that describes a range. */
   readonly bodyOf: (range: RepublishRequest) => string;
 }
 
@@ -37,8 +32,8 @@ export function isBeyondHorizon(sinceMs: number, nowMs: number): boolean {
 }
 
 /**
- * Processes a parked message again. Work that fails permanently or is too old, and the rest of a range that is not
- * complete at the deadline, are parked as new messages. A retry publishes the same events, with the same ids.
+ * Work that fails permanently or is too old, and the rest of a range that is not complete at the deadline, are parked
+ * as new messages. A retry publishes the same events, with the same ids.
  *
  * @param deadlineMs Unix time in milliseconds after which no further part of a range begins
  * @throws RetryableError `events_not_published` while the bus or the Ledger is unavailable: the caller must retry

@@ -19,7 +19,7 @@ export interface RelayTools extends PublishTools, LedgerEventTools {
   readonly relayed: OnceInProcess<Accepted>;
   /** The records for which this process has raised the alarm. */
   readonly alarmed: OnceInProcess<true>;
-  /** Raises an alarm for operators. @param about the payment's id */
+  /** @param about the payment's id */
   readonly alarm: (what: RelayAlarm, about: string) => void;
   readonly report: (error: unknown) => void;
 }
@@ -37,7 +37,6 @@ export interface Relayed {
    * again.
    */
   readonly redeliverFrom?: string;
-  /** Time of the oldest event of the batch, in Unix milliseconds. */
   readonly oldestMs?: number;
 }
 
@@ -54,17 +53,15 @@ type ParkingReason =
   | 'unreadable'
   /** The first transition of the payment or order is missing. It contains the details that the event needs. */
   | 'first_transition_missing'
-  /** A bug: no event could be built from the record. */
   | 'unexpected'
-  /** The bus refuses the event permanently. */
   | 'refused_by_bus'
   /** A row of the Ledger was changed or removed. The parked record contains the old row. */
   | 'ledger_tampered';
 
 /**
- * Publishes a batch from the Stream. No record is lost: if a record cannot be processed now, this and all later records
- * are redelivered; if a record can never be processed, the complete record is parked. This process publishes each event
- * once. Another process may publish it again, with the same event id:
+ * No record is lost: if a record cannot be processed now, this and all later records are redelivered; if a record can
+ * never be processed, the complete record is parked. This process publishes each event once. Another process may
+ * publish it again, with the same event id:
  *
  *   batch        1 published ── 2 not now ── 3 published     the Stream redelivers from 2
  *   redelivery                  2 published ── 3 already published
@@ -129,7 +126,7 @@ function oldestOf(events: readonly PayonceEvent[]): Pick<Relayed, 'oldestMs'> {
   return events.length === 0 ? {} : { oldestMs: Math.min(...events.map(({ occurredAtMs }) => occurredAtMs)) };
 }
 
-/** Publishes each event as one unit of work. The events that are new to this process share as few calls as possible. */
+/** The events that are new to this process share as few calls as possible. */
 function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promise<readonly PublishOutcome[]> {
   const { runner, relayed } = tools;
   const fresh = events.filter(({ event }) => relayed.find(relayOperation(event.id)) === undefined);
@@ -153,8 +150,7 @@ function publishOnce(tools: RelayTools, events: readonly PayonceEvent[]): Promis
 }
 
 /**
- * Parks a record each time it is delivered. The process does not remember parked records, because a redrive deletes the
- * parked message.
+ * The process does not remember parked records, because a redrive deletes the parked message.
  *
  * @returns whether the record is parked; if not, the Stream delivers it again
  */
@@ -179,9 +175,8 @@ async function park(
 const READ_AT_ONCE = 10;
 
 /**
- * Prepares the records, up to the first that cannot be read now. That record and all later ones are redelivered. The
- * reads are concurrent: for a batch full of one tenant's records, a hundred sequential reads would delay the events of
- * all tenants.
+ * Prepares the records, up to the first that cannot be read now. The reads are concurrent: for a batch full of one
+ * tenant's records, a hundred sequential reads would delay the events of all tenants.
  */
 async function prepareAll(tools: RelayTools, records: readonly StreamRecord[]): Promise<readonly Prepared[]> {
   const firsts = new FirstTransitions(tools.transitions);

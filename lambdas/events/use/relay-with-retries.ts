@@ -19,13 +19,12 @@ export interface RetryingRelayTools extends RelayTools {
 }
 
 export interface RelayAttempt extends Relayed {
-  /** Number of records whose events are deferred to the job `republish-events`. */
   readonly deferred: number;
 }
 
 /**
- * Relays a batch from the Stream, and retries while the bus or the Ledger is unavailable. Lambda parks a batch after
- * twenty retries, whether a record is bad or the bus was unavailable, so the relay waits within a delivery:
+ * Lambda parks a batch after twenty retries, whether a record is bad or the bus was unavailable, so the relay waits
+ * within a delivery:
  *
  *   delivery 1   bus down ── 5 s ── down ── 10 s ── … ── 9 minutes: redeliver from record 1
  *   delivery 2   bus down ── 5 s ── published
@@ -61,9 +60,9 @@ function from(records: readonly StreamRecord[], redeliverFrom: string | undefine
 }
 
 /**
- * Returns how many records at the beginning of the batch are deferred to the job. A record is deferred only if the
- * job's mark has not passed it, so that the job still reads the record in the Ledger. The mark does not advance until
- * the bus has accepted the event. A record that is redriven days later is never deferred.
+ * A record is deferred only if the job's mark has not passed it, so that the job still reads the record in the Ledger.
+ * The mark does not advance until the bus has accepted the event. A record that is redriven days later is never
+ * deferred.
  */
 async function countDeferred(
   { clock, marks, report }: RetryingRelayTools,

@@ -40,10 +40,7 @@ const MAX_FIRST_MARK_AGE_MS = DAY_MS;
  */
 const LONGEST_QUEUED_MS = (REDELIVERY_SECONDS - 60 * 60) * 1000;
 
-/**
- * Maximum number of parts in one page of work. A part takes about a second, so the parts fit into the minute that a
- * page may take.
- */
+/** A part takes about a second, so the parts fit into the minute that a page may take. */
 const MAX_PARTS = 20;
 
 /**
@@ -56,7 +53,7 @@ const RUNS_WITHIN_MS = 60 * MINUTE_MS;
 
 export interface RepublishLostEventsTools extends RepublishTools {
   readonly processed: ProcessedEvents;
-  /** Counts the messages in the projector's queue, including those that are delayed or in flight. */
+  /** Includes messages that are delayed or in flight. */
   readonly queued: () => Promise<number>;
   readonly marks: JobMarks;
   readonly report: (error: unknown) => void;
@@ -89,7 +86,6 @@ interface Outcome {
 export type RepublishStep =
   /** Sets the mark to the position at which the run begins. */
   | { readonly kind: 'begin'; readonly mark: OutcomePosition | undefined; readonly from: OutcomePosition }
-  /** Processes all outcomes after one position, up to another position. */
   | {
       readonly kind: 'part';
       readonly from: OutcomePosition;
@@ -102,11 +98,11 @@ export type RepublishStep =
     };
 
 /**
- * Creates the job "republish-events". It reads the outcomes from the mark to the present, part by part, and
- * republishes every event that the projector has not seen. The mark advances past a part after each of the part's
- * events was seen by the projector or accepted by the bus. A part that failed stops the mark, and later runs repeat the
- * part for as long as the outage lasts. An event that cannot be read or that the bus refuses permanently does not stop
- * the mark: it is reported, and its time range is parked for an operator before the mark passes it.
+ * Reads the outcomes from the mark to the present, part by part, and republishes every event that the projector has not
+ * seen. The mark advances past a part after each of the part's events was seen by the projector or accepted by the bus.
+ * A part that failed stops the mark, and later runs repeat the part for as long as the outage lasts. An event that
+ * cannot be read or that the bus refuses permanently does not stop the mark: it is reported, and its time range is
+ * parked for an operator before the mark passes it.
  *
  * While the projector is behind, unseen events are still in the projector's queue, so the run ends without advancing
  * the mark.
@@ -152,9 +148,8 @@ export function republishLostEventsJob(tools: RepublishLostEventsTools): Job<Rep
 }
 
 /**
- * Parks the time range of outcomes whose events cannot be published, but only if the stored mark is at the start of
- * this part: while an earlier part stops the mark, each run would park the range again. A redrive also republishes the
- * other events of the range, which consumers recognize.
+ * Parks nothing unless the stored mark is at the start of this part: while an earlier part stops the mark, each run
+ * would park the range again. A redrive also republishes the other events of the range, which consumers recognize.
  */
 async function parkRangeOf(
   { park, marks }: RepublishLostEventsTools,
@@ -195,12 +190,10 @@ async function emptyWhileQueued(
 }
 
 /**
- * Returns a function that checks whether the events of a part are still queued. The projector processes its queue
- * roughly in order. Events are therefore considered queued if three conditions hold: they are not older than
- * `LONGEST_QUEUED_MS`; more than half of the newest quarter of the part's events are unseen; and the projector's
- * queue has a message for each unseen event of the part and for each later outcome of the page. If the projector has
- * seen the newest events, earlier unseen events were lost. If the queue has fewer messages, some events were lost, and
- * all unseen events are published.
+ * The projector processes its queue roughly in order. Events are therefore considered queued if three conditions hold:
+ * they are not older than `LONGEST_QUEUED_MS`; more than half of the newest quarter of the part's events are unseen;
+ * and the projector's queue has a message for each unseen event of the part and for each later outcome of the page. If
+ * the queue has fewer messages, some events were lost, and all unseen events are published.
  */
 function createQueueCheck(
   { queued, clock }: RepublishLostEventsTools,
@@ -250,8 +243,7 @@ function beginStep(mark: OutcomePosition | undefined, nowMs: number): Extract<Re
 }
 
 /**
- * Splits the outcomes after a position into parts. The last part ends at `untilMs` even if it has no outcomes, so that
- * the mark also advances when there is no traffic.
+ * The last part ends at `untilMs` even if it has no outcomes, so that the mark also advances when there is no traffic.
  */
 async function partsFrom(
   { transitions, completeUntilMs }: RepublishLostEventsTools,

@@ -18,42 +18,32 @@ import { type PublishTools, publishAll } from './publish-events.ts';
 
 export interface RepublishTools extends PublishTools {
   readonly transitions: LedgerEventTools['transitions'] & RecentOutcomes;
-  /**
-   * Finds the events that the projector has seen, which are not republished.
-   * @default every outcome of the range is republished
-   */
+  /** @default every outcome of the range is republished */
   readonly processed?: ProcessedEvents;
-  /**
-   * Returns whether unseen events may still be in the projector's queue.
-   * @default no event is in the queue
-   */
+  /** @default no event is in the queue */
   readonly isQueued?: (missing: readonly OutcomePlace[], of: readonly OutcomePlace[]) => Promise<boolean>;
   readonly runner: OperationRunner;
   readonly digest: Digest;
   /** Receives the error of each event that cannot be read or that the bus refuses. @default errors are only counted */
   readonly report?: (error: unknown) => void;
-  /**
-   * Raises the alarm for payments that went into review, in case the relay did not raise it.
-   * @default no alarm is raised
-   */
+  /** @default no alarm is raised */
   readonly review?: {
     readonly alarm: (paymentId: string) => void;
-    /** Events for which this process has raised the alarm. */
     readonly alarmed: OnceInProcess<true>;
   };
 }
 
 export interface RepublishRange {
-  /** Start in Unix milliseconds, inclusive. */
+  /** Inclusive. */
   readonly sinceMs: number;
-  /** End in Unix milliseconds, exclusive. */
+  /** Exclusive. */
   readonly untilMs: number;
-  /** Unix time in milliseconds after which the call ends. The result then contains `nextMs`. */
+  /** The call ends after this time, and the result then contains `nextMs`. */
   readonly deadlineMs: number;
 }
 
 export interface Republished {
-  /** Number of outcomes (transitions that have an event) in the processed part of the range. */
+  /** Number of outcomes in the processed part of the range. */
   readonly found: number;
   readonly published: number;
   /**
@@ -70,13 +60,12 @@ export interface Republished {
  * the index.
  */
 export const PART = 100;
-/** Number of events that are read concurrently and held in memory. */
 const READ_AT_ONCE = 20;
 
 interface Part extends Pick<Republished, 'found' | 'published'> {
-  /** The outcomes whose events cannot be read or that the bus refuses permanently. */
+  /** The events cannot be read, or the bus refuses them permanently. */
   readonly unpublishable: readonly OutcomePlace[];
-  /** Whether the part is complete. If false, the caller must repeat it later. */
+  /** If false, the caller must repeat it later. */
   readonly isFinished: boolean;
   /** Whether the part's events are still in the projector's queue, so that nothing was published. @default false */
   readonly isQueued?: boolean;
@@ -106,8 +95,7 @@ export async function republishRange(tools: RepublishTools, range: RepublishRang
 }
 
 /**
- * Publishes the part's outcomes that the projector has not seen. If the projector has seen all of them, the part is
- * reported as already done.
+ * If the projector has seen all events of the part, the part is reported as already done.
  *
  * @param position the position that identifies the part
  */
@@ -186,11 +174,7 @@ function republished({ found, published, unpublishable }: Required<Omit<Republis
   return { found, published, ...(unpublishable === 0 ? {} : { unpublishable }) };
 }
 
-/**
- * Reads an event.
- *
- * @returns undefined when the event cannot be read: a bug or an unknown format must not block the other events
- */
+/** @returns undefined when the event cannot be read: a bug or an unknown format must not block the other events */
 async function eventAt(tools: RepublishTools, place: OutcomePlace): Promise<PayonceEvent | undefined> {
   try {
     const event = await readLedgerEvent(tools, place);

@@ -18,10 +18,7 @@ const LEADING = /^[\t\r\n]/;
  */
 const QUOTED = /[",;\r\n\t]|^\s|\s$/;
 
-/**
- * Returns one RFC 4180 line with its line break. A cell that would begin a formula is prefixed with an apostrophe,
- * which makes it text.
- */
+/** A cell that would begin a formula is prefixed with an apostrophe, which makes it text. */
 export function csvLine(cells: readonly Cell[]): string {
   return `${cells.map(field).join(',')}\r\n`;
 }

@@ -6,13 +6,11 @@ import { EXPORTS_FOLDER, FILE_DAYS } from '../contract.ts';
 export const EXPORT_KINDS = ['entries', 'payments', 'refunds', 'disputes', 'events'] as const;
 export type ExportKind = (typeof EXPORT_KINDS)[number];
 
-/** Filters for the rows. An absent filter matches all rows. */
 export interface ExportFilters {
   /** ISO 4217, upper case. */
   readonly currency?: string;
   readonly account?: string;
   readonly status?: string;
-  /** The type of an event. */
   readonly type?: string;
   /** Lower limit of the amount (inclusive), in minor units. The upper limit `amountToMinor` is also inclusive. */
   readonly amountFromMinor?: number;
@@ -31,8 +29,8 @@ export interface ExportKey {
 }
 
 /**
- * An export with the progress of its writer. Every change increments `revision` and requires the previous revision, so
- * a writer cannot save after another one has taken over.
+ * Every change increments `revision` and requires the previous revision, so a writer cannot save after another one has
+ * taken over.
  */
 export interface DataExport extends ExportKey {
   readonly revision: number;
@@ -41,19 +39,15 @@ export interface DataExport extends ExportKey {
   readonly from: string;
   readonly to: string;
   readonly filters: ExportFilters;
-  /** Start of the exported time range (inclusive), in Unix milliseconds. */
+  /** Inclusive. */
   readonly fromMs: number;
-  /**
-   * End of the exported time range (exclusive), in Unix milliseconds: the end of the last day, or the time of the
-   * request in whole seconds if that is earlier.
-   */
+  /** Exclusive: the end of the last day, or the time of the request in whole seconds if that is earlier. */
   readonly untilMs: number;
-  /** The API key or operator that requested the export. */
+  /** An API key or an operator. */
   readonly requestedBy: string;
   readonly fingerprint: Fingerprint;
   readonly createdAtMs: number;
   readonly status: 'pending' | 'running' | 'completed' | 'failed';
-  /** Token of the writer that has the lease. */
   readonly owner?: string;
   /** Time until which no other writer may continue, in Unix milliseconds. */
   readonly leaseExpiresAtMs: number;
@@ -75,7 +69,7 @@ export interface DataExport extends ExportKey {
   /** Number of rows in saved parts and in the file of remaining rows. */
   readonly rows: number;
   readonly readRows: number;
-  /** Size of the saved parts, in bytes. */
+  /** Of the saved parts. */
   readonly bytes: number;
   readonly endedAtMs?: number;
   readonly failure?: 'not_readable' | 'too_large' | 'upload_lost';
@@ -101,10 +95,7 @@ export type RequestedExport = Pick<
   | 'createdAtMs'
 >;
 
-/**
- * Returns the initial state of the export.
- * @param asked the request, or an export in any state
- */
+/** @param asked the request, or an export in any state */
 export function initialExport(asked: RequestedExport): DataExport {
   const { tenantId, mode, id, kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs } = asked;
   const request = { kind, from, to, filters, fromMs, untilMs, requestedBy, fingerprint, createdAtMs };
@@ -130,7 +121,6 @@ export function hasEnded({ status }: Pick<DataExport, 'status'>): boolean {
   return status === 'completed' || status === 'failed';
 }
 
-/** Returns whether the export is unfinished and no writer is working on it. */
 export function hasNoWriter(asked: DataExport, nowMs: number): boolean {
   return !hasEnded(asked) && asked.leaseExpiresAtMs <= nowMs;
 }
@@ -143,17 +133,14 @@ export function fileEndsAtMs({ endedAtMs }: DataExport): number | undefined {
   return endedAtMs === undefined ? undefined : endedAtMs + FILE_DAYS * DAY_MS;
 }
 
-/** Returns the S3 key of the export's file. Each tenant has a separate folder. */
 export function fileOf({ tenantId, mode, id }: ExportKey): string {
   return `${EXPORTS_FOLDER}${tenantId}/${mode}/${id}.csv`;
 }
 
-/** Returns the S3 key of the file with the remaining rows, which are too few for a part. */
 export function remainderKey(key: ExportKey, number: number): string {
   return `${fileOf(key)}.${number}`;
 }
 
-/** Renders an export for the API, with times in Unix seconds. */
 export function exportObject(asked: DataExport): Record<string, unknown> {
   const { id, kind, from, to, filters, untilMs, status, rows, readRows, bytes, failure, createdAtMs, endedAtMs } =
     asked;

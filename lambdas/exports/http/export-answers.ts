@@ -3,8 +3,6 @@ import { FILE_DAYS } from '../contract.ts';
 import { EXPORT_KINDS } from '../domain/data-export.ts';
 import { EXPORT_ID } from '../ids.ts';
 
-/* Response schemas of exports. */
-
 const DAY = '2026-03-01';
 
 const listed = z.looseObject({

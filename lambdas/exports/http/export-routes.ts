@@ -28,10 +28,7 @@ import { exportBody, exportsQuery } from './export-schemas.ts';
 export interface ExportsTools extends RequestExportTools {
   readonly digest: Digest;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /**
-   * Creates a pre-signed URL for the file of a completed export.
-   * @returns a URL that is valid for `LINK_SECONDS`
-   */
+  /** @returns a URL that is valid for `LINK_SECONDS` */
   readonly link: (asked: DataExport) => Promise<string>;
 }
 

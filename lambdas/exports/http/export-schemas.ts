@@ -9,8 +9,6 @@ import { DAY_MS } from '../../views/domain/views.ts';
 import { EXPORT_KINDS, type ExportKind } from '../domain/data-export.ts';
 import { EXPORT_ID } from '../ids.ts';
 
-/* Request schemas of exports. The API documentation is generated from them. */
-
 const MAX_DAYS = 366;
 
 const REFUND_STATUSES = ['succeeded', 'failed'] as const;
