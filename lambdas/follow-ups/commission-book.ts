@@ -13,6 +13,6 @@ export interface CommissionDue extends CommissionName {
 export interface CommissionBook {
   /** The queue of commissions, sorted by the time at which they are decided from the Ledger. */
   readonly due: Pick<DueQueue<CommissionDue>, 'dueBefore' | 'close'>;
-  /** Reads a commission with strong consistency. @returns undefined if it does not exist */
+  /** With strong consistency. */
   readCommission(name: CommissionName): Promise<Commission | undefined>;
 }

@@ -3,7 +3,6 @@ import { DUE_SHARDS, dueSort } from '../kernel/due-sort.ts';
 import { shardOf } from '../kernel/platform/items.ts';
 import type { Commission, CommissionName } from './commission.ts';
 
-/** The key of a row of the Registry. */
 export interface CommissionKey {
   readonly partition: string;
   readonly sort: string;
@@ -24,7 +23,6 @@ export function commissionKeys({ tenantId, mode, affiliate, orderId }: Commissio
   };
 }
 
-/** Returns the key of the queue entry of a commission. */
 export function commissionDueKey({
   paymentId,
   releasesAtMs,

@@ -26,7 +26,6 @@ const MAX_NAME_LENGTH = 255;
 /** Sequence of a final commission. Greater than the sequence of any transition, which has at most six digits. */
 const LAST_SEQUENCE = 1_000_000;
 
-/** Identifies a commission by its tenant, mode, affiliate and order. */
 export interface CommissionName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -47,7 +46,7 @@ export interface Commission extends CommissionName {
    * `canceled`: the order was canceled, everything was refunded or lost in a dispute, or the share rounds down to zero.
    */
   readonly status: 'pending' | 'locked' | 'canceled' | 'released';
-  /** Unix time in milliseconds at which the commission is decided from the state of the Ledger. */
+  /** The commission is then decided from the state of the Ledger. */
   readonly releasesAtMs: number;
   /**
    * Sequence of the payment's transition from which this commission is derived. Events with a lower sequence are
@@ -58,13 +57,10 @@ export interface Commission extends CommissionName {
   readonly sequence: number;
 }
 
-/** The fields of an event's payment from which a commission is derived. */
 export interface CommissionedPayment {
   readonly id: string;
   readonly status: string;
-  /** Minor units. */
   readonly amount_captured: number;
-  /** Minor units. */
   readonly amount_refunded: number;
   readonly currency: string;
   readonly reference: string | null;
@@ -74,11 +70,9 @@ export interface CommissionedPayment {
   readonly created: number;
 }
 
-/** The fields of an event's order from which a commission is derived. */
 export interface CommissionedOrder {
   readonly id: string;
   readonly payment: string;
-  /** Minor units. */
   readonly amount: number;
   readonly currency: string;
   readonly affiliate?: string | undefined;
@@ -89,14 +83,11 @@ export interface CommissionedOrder {
 const ORDER_PLACED_SEQUENCE = 0;
 const ORDER_CANCELED_SEQUENCE = 1;
 
-/** The fields of the event that changes a commission. */
 export type CommissionCause = Pick<EventObject, 'type' | 'sequence' | 'data'>;
 
 /**
  * Derives the commission from one event alone, so the newer of two events wins in any order of delivery. A lost dispute
  * is final, because the amounts of a payment do not reflect the money that the payer's bank took back.
- *
- * @returns undefined when the payment names no affiliate or has not succeeded
  */
 export function commissionAfter(
   { tenant, mode, event }: { readonly tenant: TenantId; readonly mode: Mode; readonly event: CommissionCause },
@@ -153,10 +144,7 @@ export function commissionOfOrder(
   };
 }
 
-/**
- * Returns whether the event reports a lost dispute of the payment's own charge. Stray charges are ignored, because they
- * are not part of the kept amount.
- */
+/** Stray charges are ignored, because they are not part of the kept amount. */
 function isLostDispute({ type, data }: CommissionCause, { processor }: CommissionedPayment): boolean {
   const { status, charge_id } = data.object;
   return type === 'dispute.closed' && status === 'lost' && charge_id === processor.charge_id;
@@ -166,11 +154,9 @@ function shareOf(keptMinor: number): number {
   return Math.floor((Math.max(0, keptMinor) * SHARE_PERCENT) / 100);
 }
 
-/** The state of a commission's payment and order in the Ledger. */
 export interface CommissionLedger {
   /** Absent if the payment does not exist. */
   readonly chain?: Pick<PaymentChain, 'newest' | 'state'>;
-  /** The order to which the payment belongs, if there is one. */
   readonly order?: Pick<Order, 'status'>;
 }
 
@@ -191,10 +177,7 @@ export function commissionDecided(commission: Commission, { chain, order }: Comm
   return { ...commission, amountMinor, status: 'canceled', sequence };
 }
 
-/**
- * Computes the commission on the amount that the merchant keeps.
- * @returns undefined while a refund is in progress or a dispute is open
- */
+/** @returns undefined while a refund is in progress or a dispute is open */
 function keptShare({ payment, refunds, disputes }: PaymentChain['state']): number | undefined {
   const isOwn = ({ chargeId }: { readonly chargeId: string }) => chargeId === payment.chargeId;
   const ownDisputes = [...disputes.values()].filter(isOwn);

@@ -18,7 +18,6 @@ export const COMMISSIONS = 'commission';
 
 export type CommissionPaymentEvent = PaymentEvent & { readonly payment: CommissionedPayment };
 
-/** An event of one of `COMMISSION_EVENTS`. */
 export type CommissionEvent =
   | CommissionPaymentEvent
   | (OrderEvent & { readonly event: { readonly data: { readonly object: CommissionedOrder } } });
@@ -51,8 +50,8 @@ function commissionFrom(event: CommissionEvent): Commission | undefined {
 }
 
 /**
- * Returns the idempotency key of the event. The key `commission:<order>` belongs to the first event of an order:
- * `order.placed` for an order that Payonce processes, the payment's `payment.completed` for any other order.
+ * The key `commission:<order>` belongs to the first event of an order: `order.placed` for an order that Payonce
+ * processes, the payment's `payment.completed` for any other order.
  */
 function commissionKey(event: CommissionEvent): string {
   if (event.event.type === 'order.placed' && 'order' in event) return `commission:${event.order.id}`;
@@ -79,7 +78,7 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
 }
 
 /**
- * Returns the writes that record a decision. They take effect only if the commission has not changed since it was read.
+ * They take effect only if the commission has not changed since it was read.
  * @param read the commission's `sequence` when it was read
  */
 export function writesOfDecision(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {
@@ -87,9 +86,8 @@ export function writesOfDecision(decided: Commission, read: Pick<Commission, 'se
 }
 
 /**
- * Returns the writes of a commission after an event or a decision. After an event, the commission is queued for the
- * decision from the state of the Ledger, even if it is canceled: after an erasure, no event names the affiliate
- * anymore. A decision removes the commission from the queue.
+ * After an event, the commission is queued for the decision from the state of the Ledger, even if it is canceled: after
+ * an erasure, no event names the affiliate anymore. A decision removes the commission from the queue.
  */
 function writesOf(commission: Commission, when: RowCondition): readonly ConsumerWrite[] {
   const { tenantId, mode, affiliate, orderId, paymentId, amountMinor, currency, status } = commission;

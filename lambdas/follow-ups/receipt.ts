@@ -4,13 +4,10 @@ import type { Digest } from '../kernel/digest.ts';
 import { mailLine } from '../kernel/mail-line.ts';
 import { parseOrderId, paymentOfOrder } from '../orders/ids.ts';
 
-/** The tag by which the mailer's statistics group receipts. */
 export const RECEIPT_TAG = 'payment-receipt';
 
-/** The fields of the payment in `payment.completed` that a receipt uses. */
 export interface PaidPayment {
   readonly id: string;
-  /** Minor units. */
   readonly amount_captured: number;
   readonly currency: string;
   readonly reference: string | null;
@@ -21,7 +18,7 @@ export interface PaidPayment {
   readonly livemode: boolean;
 }
 
-/** The address of a receipt, or the reason why none is sent; in order of precedence. */
+/** In order of precedence. */
 export type ReceiptAddress =
   | { readonly kind: 'not_asked_for' }
   /** The payment belongs to an order whose confirmation e-mail shows the amount, so no receipt is needed. */
@@ -30,8 +27,8 @@ export type ReceiptAddress =
   | { readonly kind: 'address'; readonly to: string };
 
 /**
- * Finds the address of a payment's receipt in `metadata.receipt_email`. A merchant can write any order id into the
- * metadata. Therefore, a payment belongs to a Payonce order only if the payment's id is derived from the order's id.
+ * A merchant can write any order id into the metadata. Therefore, a payment belongs to a Payonce order only if the
+ * payment's id is derived from the order's id.
  */
 export function receiptAddress(digest: Digest, { id, metadata }: Pick<PaidPayment, 'id' | 'metadata'>): ReceiptAddress {
   const to = metadata[MetadataName.receiptEmail];

@@ -29,7 +29,6 @@ export interface ReleaseCommissionsTools extends Pick<ExpiryOptions, 'retention'
   readonly digest: Digest;
 }
 
-/** Maximum number of commissions that are handled concurrently. */
 const AT_ONCE = 10;
 
 /** Job counts of a queue entry that needs no work, for example because the commission was already decided. */

@@ -11,7 +11,6 @@ import { readChain } from '../payments/use/payment-chain.ts';
 import type { PaymentStore } from '../payments/use/payment-store.ts';
 import { type PaidPayment, RECEIPT_TAG, type ReceiptAddress, receiptAddress, receiptEmail } from './receipt.ts';
 
-/** A `payment.completed` event. */
 export type PaidEvent = PaymentEvent & { readonly payment: PaidPayment };
 
 type UnsentReceipt =
@@ -56,7 +55,7 @@ const SEND_TIMEOUT_MS = RECEIPT_SECONDS * 1000;
  */
 export async function sendReceipt(tools: ReceiptTools, event: PaidEvent): Promise<Consumed> {
   const { kind } = receiptAddress(tools.digest, event.payment);
-  // Most payments need no receipt. Write no record for them.
+  // Most payments need no receipt, so no record is written for them.
   if (kind === 'not_asked_for' || kind === 'order_confirms') return { kind: 'done' };
   return consumeEvent<PaidEvent>(tools, receiptConsumer(tools), event);
 }

@@ -35,10 +35,7 @@ import { DynamoDbOwners } from '../tenants/store/tenant-owners.ts';
 /** An operator's request to verify this time range, in Unix milliseconds, instead of the ranges that are due. */
 const request = z.object({ fromMs: z.int().min(0), untilMs: z.int().min(0) });
 
-/**
- * Each hour, lists the new objects of the archive in a manifest, verifies a part of the archive, and records the
- * findings. The retry of a failed run finds the manifest that the run wrote, and repeats the verification.
- */
+/** The retry of a failed run finds the manifest that the run wrote, and repeats the verification. */
 export const handler = idempotently(
   { unit: 'the manifest of an hour', record: 'the manifest object in the archive, named after its number' },
   (runner) => wire({ ...systemPlatform(), s3: s3Client, kms: kmsClient }, runner),
@@ -86,7 +83,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     if (asked.success) return audit({ kind: 'asked', ...asked.data });
     const nowMs = clock.nowMs();
     const errors: unknown[] = [];
-    /** Runs a step. If it fails, the other steps still run. */
+    /** If it fails, the other steps still run. */
     const attempt = (step: Promise<void>): Promise<unknown> => step.catch((error) => errors.push(error));
     await attempt(list(nowMs));
     const verify = async (): Promise<void> => {
@@ -97,10 +94,6 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     if (errors.length > 0) throw errors[0];
   };
 
-  /**
-   * Writes the manifest of this hour. Reports whether the manifests list all objects, and whether the archiver has
-   * stopped.
-   */
   async function list(nowMs: number): Promise<void> {
     const written = await writeManifests({ manifests, digest, clock, sign }, nowMs + AUDITOR_WORKS_SECONDS * 1_000);
     const objects = written.reduce((sum, each) => sum + each.objects.length, 0);

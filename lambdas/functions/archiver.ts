@@ -40,10 +40,7 @@ export function wire(platform: Platform & Queues & Buckets, _runner: OperationRu
   };
 }
 
-/**
- * Returns the line without its sequence number. If the request has `isLate`, its rows were read from the Ledger, so
- * their positions in the Stream are unknown.
- */
+/** If the request has `isLate`, its rows were read from the Ledger, so their positions in the Stream are unknown. */
 function withoutPosition({ sequence: _none, ...line }: ArchiveLine): ArchiveLine {
   return line;
 }

@@ -33,7 +33,7 @@ const delayedCalls = z.object({ Records: z.array(delayedCall).length(1) });
 
 /**
  * Makes the last attempt of a delayed call, and retries the calls of dead letters that an operator has moved to the
- * queue of delayed calls. Lists and redrives dead letters for `payonce dead-letters`.
+ * queue of delayed calls.
  */
 export const handler = await idempotently(
   { unit: 'a delayed call or a dead letter', record: 'the message, which is deleted after its call has ended' },
@@ -79,7 +79,7 @@ export async function wire(platform: Platform & PartiesTools, runner: OperationR
   };
 }
 
-/** Reads the payload of the operator's command. @throws Error that names the invalid field */
+/** @throws Error that names the invalid field */
 function readDeadLetterRequest(event: unknown): DeadLetterRequest {
   const parsed = deadLetterRequest.safeParse(event);
   if (parsed.success) return parsed.data;

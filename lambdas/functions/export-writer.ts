@@ -15,7 +15,6 @@ import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerTransitions } from '../payments/store/ledger-transitions.ts';
 import { DynamoDbViews } from '../views/store/dynamodb-views.ts';
 
-/** Writes the files of exports. */
 export const handler = idempotently(
   { unit: 'a part of an export', record: 'the row of the export, saved while the writer holds the lease' },
   (runner) => wire({ ...systemPlatform(), s3: () => s3Client(FILES_CLIENT), lambda: lambdaClient }, runner),

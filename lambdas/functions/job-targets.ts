@@ -15,7 +15,6 @@ import { targetRoutes } from '../services/use/target-routes.ts';
 import { systemResolve } from '../webhooks/transport/addresses.ts';
 import { webhookTransport } from '../webhooks/transport/webhook-transport.ts';
 
-/** Calls the team's own services when their jobs are due. */
 export const handler = await idempotently(
   { unit: 'a call to another service for one of its jobs', record: 'the record of the run-id' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets }, runner),

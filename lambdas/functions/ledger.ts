@@ -103,7 +103,7 @@ export async function wire(
     limitsBy: (by: OperatorCause) => new LimitAdministration(documents, tables, by, pacing),
     deployedLimit: deployedLimit(platform),
     approvals: config[Environment.approvals],
-    // Access to the processors, because operators' decisions are compared with the processors' books.
+    // Operators' decisions are compared with the processors' books.
     ...(await configuredProcessors(payments, platform)),
     effects,
     accessRecords: new DynamoDbEffects(documents, tables, pacing, store),

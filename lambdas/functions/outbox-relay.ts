@@ -16,10 +16,7 @@ import { ProcessRecords } from '../once/process-records.ts';
 import type { OperationRunner } from '../once/use/operation-runner.ts';
 import { LedgerChains } from '../orders/store/ledger-chains.ts';
 
-/**
- * Publishes the outcomes that arrive in the Ledger's DynamoDB Stream. If a record still fails after the retries of this
- * function, Lambda redelivers the batch from that record on.
- */
+/** If a record still fails after the retries of this function, Lambda redelivers the batch from that record on. */
 export const handler = idempotently(
   {
     unit: 'a record of the Stream',

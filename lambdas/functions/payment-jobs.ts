@@ -40,7 +40,7 @@ import { type RetriedOrphans, retryOrphansJob } from '../resolving/use/retry-orp
 
 const NAME = 'payment-jobs';
 
-/** Runs, page by page, the jobs that may move money or write to the Ledger. */
+/** The jobs that may move money or write to the Ledger. */
 export const handler = await idempotently(
   { unit: 'a page of a run', record: 'the row of the run, saved while the run holds the lock of its job' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, send: callOnce }, runner),
@@ -80,7 +80,7 @@ async function paymentJobs(
   const partiesConfig = readPartiesConfig(platform.variables);
   const pacing = { clock, entropy, retention };
   const telemetry = standardTelemetry(NAME, instruments);
-  /** Reports a row that this code cannot parse. The row stays in its queue, so every read reports it again. */
+  /** The unreadable row stays in its queue, so every read reports it again. */
   const unreadable = (error: unknown): void => {
     telemetry.fault(NAME, error);
     telemetry.run('resolve unreadable', {}, { unreadable: 1 });

@@ -38,7 +38,7 @@ export async function wire(platform: Platform & ProcessorsPlatform, processors =
     operators: operatorsForTenants(platform, tables.registry),
     keys: new DynamoDbApiKeyRegistry(documents, tables.registry, pacing),
     limits: tenantLimits(platform, tables.registry),
-    // The processors at which charges are looked up.
+    // Charges are looked up at these processors.
     ...(await configuredProcessors(config, platform)),
     telemetry: standardTelemetry('reads', platform.instruments),
     digest,

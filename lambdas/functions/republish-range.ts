@@ -27,11 +27,7 @@ import { LedgerChains } from '../orders/store/ledger-chains.ts';
 const request = z.strictObject({ sinceMs: z.int(), untilMs: z.int() });
 const redriven = z.strictObject({ parked: z.string() }) satisfies z.ZodType<RedriveRequest>;
 
-/**
- * Republishes the Ledger's outcomes of a time range. If the deadline is reached before the end of the range, the
- * response contains `nextMs`, from which the caller continues. Also processes a parked message that an operator
- * redrives.
- */
+/** Republishes the Ledger's outcomes of a time range. Also processes a parked message that an operator redrives. */
 export const handler = idempotently(
   {
     unit: 'a part of a range, or a parked record',

@@ -73,7 +73,7 @@ import { sweepWebhooksPiece } from '../webhooks/use/sweep-webhooks.ts';
 
 const NAME = 'upkeep-jobs';
 
-/** Runs, page by page, the jobs that append nothing to the Ledger. */
+/** The jobs that append nothing to the Ledger. */
 export const handler = await idempotently(
   { unit: 'a page of a run', record: 'the row of the run, saved while the run holds the lock of its job' },
   (runner) =>

@@ -25,7 +25,6 @@ interface Posting {
 
 const posting: Posting = { webhookTransport: (rules) => webhookTransport({ ...rules, resolve: systemResolve }) };
 
-/** Sends due deliveries, and processes pages of range replays. */
 export const handler = await idempotently(
   { unit: 'a delivery attempt, or a page of a replay', record: 'the row of the delivery or of the replay' },
   (runner) => wire({ ...systemPlatform(), ...queues, ...secrets, ...posting }, runner),

@@ -17,19 +17,16 @@ import { apiResult, faultAnswer, isTransient, jsonAnswer, type ProblemExtras, pr
 import { problem } from './problems.ts';
 import { refuseSensitive } from './validate.ts';
 
-/** A request with a matched route and an authenticated caller. */
 export interface Call<Tools, AnyCaller = Caller> {
   readonly tools: Tools;
   readonly request: GatewayRequest;
   readonly caller: AnyCaller;
-  /** The path parameter `{id}`; empty when the route has none. */
+  /** Empty when the route has no path parameter `{id}`. */
   readonly id: string;
-  /** All path parameters by name. */
+  /** By name. */
   readonly pieces: Readonly<Record<string, string>>;
   readonly receivedAtMs: number;
   /**
-   * Reserves a place for a request that waits for an earlier request with the same idempotency key.
-   *
    * @returns a function that releases the place; undefined when the request must not wait, for example because no place
    * is free
    */
@@ -38,7 +35,6 @@ export interface Call<Tools, AnyCaller = Caller> {
   readonly logFields: LogFields;
 }
 
-/** Returns the cause to record with the changes that a request makes. */
 export function causedByRequest({
   request,
   caller,
@@ -46,7 +42,6 @@ export function causedByRequest({
   return { ...caller.by, requestId: request.requestId };
 }
 
-/** Fields of the request's log line that its handling sets, and the function that raises its alarms. */
 export interface LogFields {
   route: string;
   tenantId?: TenantId;
@@ -72,36 +67,26 @@ export interface RouteBy<Tools, AnyCaller> {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
   /** The path as documented, for example `/v1/payments/{id}`. */
   readonly path: string;
-  /** The scope that a tenant's key needs. Absent if the route does not accept keys of tenants. */
+  /** Absent if the route does not accept keys of tenants. */
   readonly scope?: Scope;
-  /**
-   * Returns whether a read calls the processor, whose rate limit all tenants share.
-   * @default no read calls the processor
-   */
+  /** @default no read calls the processor */
   readonly asksProcessor?: (request: GatewayRequest) => boolean;
   readonly handle: (call: Call<Tools, AnyCaller>) => Promise<Handled>;
 }
 
-/** A route for tenants whose API key has its scope and, if it has a `role`, for operators who act for a tenant. */
 export interface Route<Tools> extends RouteBy<Tools, Caller> {
   readonly scope: Scope;
   /** Minimum operator role that may call this route for a tenant. @default not callable by operators */
   readonly role?: Role;
 }
 
-/** The possible results of authentication and authorization. */
 type Admission<AnyCaller> =
   | { readonly kind: 'unauthorized'; readonly detail?: string }
   | { readonly kind: 'invalid_request' | 'not_found'; readonly detail: string }
   | { readonly kind: 'insufficient_scope' | 'insufficient_role'; readonly caller: AnyCaller; readonly detail?: string }
   | { readonly kind: 'authenticated'; readonly caller: AnyCaller };
 
-/**
- * Identifies the caller of a route and checks the caller's rights.
- *
- * @param authorization values of the `Authorization` header
- * @param request the request: some credentials are valid only at one path, and a header can name a tenant
- */
+/** @param request the request: some credentials are valid only at one path, and a header can name a tenant */
 export type Admit<AnyCaller, Entry> = (
   authorization: readonly string[],
   route: Entry,
@@ -111,7 +96,6 @@ export type Admit<AnyCaller, Entry> = (
 /** A caller to whom limits may apply. Operators have no limits. */
 type Limited = Partial<Owner> & Pick<Caller, 'person'>;
 
-/** The dependencies of every API. Routes can require more. */
 export interface ApiTools {
   /** The limits of tenants. Operators have no limits. */
   readonly limits?: Pick<TenantLimits, 'admit' | 'enterWait'>;
@@ -132,8 +116,6 @@ export type Handler = (event: GatewayEvent) => Promise<GatewayResult>;
 export type RoutePath = Pick<RouteBy<never, never>, 'method' | 'path'>;
 
 /**
- * Creates an API with these routes for tenants, and for operators who act for a tenant.
- *
  * @param paths all routes at the same paths, including routes that other functions serve; the `Allow` header lists
  * their methods in this order
  * @default `routes`
@@ -146,10 +128,7 @@ export function authenticatedApi<Tools>(
   return apiFor(byApiKey(tools), routes, tools, paths);
 }
 
-/**
- * Creates a check that authenticates a tenant by its API key, or an operator who acts for the tenant that the header
- * `payonce-tenant` names. The check caches the keys of tenants for a few seconds.
- */
+/** The returned check caches the keys of tenants for a few seconds. */
 function byApiKey({
   keys,
   clock,
@@ -167,7 +146,6 @@ function byApiKey({
   };
 }
 
-/** Creates an API with these routes for the callers that `admit` accepts. */
 export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<Tools, AnyCaller>>(
   admit: Admit<AnyCaller, Entry>,
   routes: readonly Entry[],
@@ -180,8 +158,8 @@ export function apiFor<Tools, AnyCaller extends Limited, Entry extends RouteBy<T
 }
 
 /**
- * Responds to every request, and writes one log line for each. Catches all faults and bugs: the response is then a
- * problem document without internals, and the log contains the error.
+ * Catches all faults and bugs: the response is then a problem document without internals, and the log contains the
+ * error.
  *
  * @param route the route name that is logged until a route is matched
  */
@@ -236,11 +214,6 @@ type Found<Entry> =
   | { readonly kind: 'found'; readonly route: Entry; readonly pieces: Readonly<Record<string, string>> }
   | { readonly kind: 'refused'; readonly path?: string; readonly handled: Handled };
 
-/**
- * Matches a request to its route. The response is 404 for an unknown path, and 405 for an unsupported method.
- *
- * @param paths as in {@link authenticatedApi}
- */
 export function findRoute<Entry extends RoutePath>(
   routes: readonly Entry[],
   request: GatewayRequest,
@@ -261,7 +234,6 @@ export function findRoute<Entry extends RoutePath>(
   return { kind: 'refused', path: first.path, handled: refusal(refused, request, { headers: { allow } }) };
 }
 
-/** Checks route, method, key, scope or role, limit, and sensitive content, in this order, then calls the route. */
 async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<Tools, AnyCaller>>(
   admit: Admit<AnyCaller, Entry>,
   { routes, paths }: { readonly routes: readonly Entry[]; readonly paths: readonly RoutePath[] | undefined },
@@ -295,11 +267,8 @@ async function dispatch<Tools, AnyCaller extends Limited, Entry extends RouteBy<
 }
 
 /**
- * Counts the request against its tenant's limit, before anything is claimed or stored for the request. Operators have
- * no limit. If the limits cannot be read, the request is admitted, because the tables that the request needs may still
- * be available.
- *
- * @returns the refusal if the limit is reached; undefined if the request is admitted
+ * Operators have no limit. If the limits cannot be read, the request is admitted, because the tables that the request
+ * needs may still be available.
  */
 async function refuseOverLimit(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
@@ -319,11 +288,7 @@ async function refuseOverLimit(
     : { ...refusal(OVER_LIMIT, request, { headers: limitHeaders(kind, admitted) }), counts: ['rate_limited'] };
 }
 
-/**
- * Reserves a place for a waiting request. Returns undefined, so that the request does not wait, if no place is free, if
- * the caller is an operator, if the API has no limits, or if the limits cannot be read. A place that is not released
- * expires.
- */
+/** A place that is not released expires. */
 async function placeToWait(
   { tools, request }: { readonly tools: ApiTools; readonly request: GatewayRequest },
   { tenantId, mode, person }: Limited,
@@ -356,7 +321,7 @@ function limitHeaders(kind: LimitKind, { limit, retryAfterMs }: Extract<Admitted
   };
 }
 
-/** @returns the path parameters by name; undefined when the path does not match */
+/** @returns undefined when the path does not match */
 export function matchPath(pattern: string, path: readonly string[]): Readonly<Record<string, string>> | undefined {
   const pieces = pattern.split('/').slice(1);
   if (pieces.length !== path.length) return undefined;

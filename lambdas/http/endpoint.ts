@@ -22,7 +22,6 @@ export interface EndpointDocs {
   readonly problems?: readonly ProblemCode[];
 }
 
-/** Groups of endpoints in the API documentation. */
 export type Tag =
   | 'Payments'
   | 'Refunds'
@@ -42,7 +41,6 @@ interface AnswerDocs {
   readonly schema: z.ZodType;
 }
 
-/** Example request bodies, by name. */
 type ExampleBodies = Readonly<Record<string, { readonly summary: string; readonly value: JsonObject }>>;
 
 export interface BodyDocs extends EndpointDocs {
@@ -86,33 +84,28 @@ export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
   readonly docs: EndpointDocs | BodyDocs | KeyedDocs | SignedDocs;
 }
 
-/** An endpoint for callers with an API key. If it has a role, operators can also call it for a tenant. */
+/** If it has a role, operators can also call it for a tenant. */
 export type TenantEndpoint<Tools> = Endpoint<Tools, Caller> & { readonly scope: Scope; readonly role?: Role };
 
-/** An endpoint for operators that concerns the whole deployment instead of one tenant. */
 export type OperatorEndpoint<Tools, AnyCaller = Operator> = Endpoint<Tools, AnyCaller> & { readonly role: Role };
 
-/** Callers that an endpoint admits: tenants' keys with a scope, operators with a role, or both. */
 type Access = { readonly scope: Scope; readonly role?: Role } | { readonly role: Role };
 
 type Place<Tools, AnyCaller> = Pick<RouteBy<Tools, AnyCaller>, 'path' | 'asksProcessor'>;
 
-/** A request to a reading endpoint, with its validated query. */
 export type ReadingCall<Tools, Query extends z.ZodObject = typeof emptyQuery, AnyCaller = Caller> = Call<
   Tools,
   AnyCaller
 > & { readonly query: z.output<Query> };
 
-/** A request with an idempotency key and a validated body. */
 export type KeyedCall<Tools, Body extends z.ZodType = typeof emptyBody, AnyCaller = Caller> = Call<Tools, AnyCaller> &
   KeyedRequest<z.output<Body>>;
 
-/** A request without an idempotency key, with a validated body. */
 export type SettingCall<Tools, Body extends z.ZodType, AnyCaller = Caller> = Call<Tools, AnyCaller> & {
   readonly body: z.output<Body>;
 };
 
-/** A callback whose signature has not been verified yet, with the bytes that the signature covers. */
+/** The signature has not been verified yet. */
 export type SignedCall<Tools, AnyCaller> = Pick<
   Call<Tools, AnyCaller>,
   'tools' | 'request' | 'caller' | 'logFields'
@@ -120,11 +113,10 @@ export type SignedCall<Tools, AnyCaller> = Pick<
   readonly body: Uint8Array;
 };
 
-/** Declares an endpoint that reads. It accepts GET and HEAD. */
 export function reading<Tools, AnyCaller, Rights extends Access, Query extends z.ZodObject = typeof emptyQuery>(
   declared: Rights &
     Place<Tools, AnyCaller> & {
-      /** Schema of the query. @default no parameters */
+      /** @default no parameters */
       readonly query?: Query;
       readonly handle: (call: ReadingCall<Tools, Query, AnyCaller>) => Promise<Handled>;
       readonly docs: EndpointDocs;
@@ -139,7 +131,6 @@ export function reading<Tools, AnyCaller, Rights extends Access, Query extends z
   return { ...declared, method: 'GET', kind: 'reading', handle } as const;
 }
 
-/** Declares an endpoint that makes a change under an idempotency key. */
 export function keyed<
   Tools extends { readonly digest: Digest },
   AnyCaller,
@@ -150,7 +141,7 @@ export function keyed<
     Place<Tools, AnyCaller> & {
       /** @default POST */
       readonly method?: 'DELETE';
-      /** Schema of the body. @default no body */
+      /** @default no body */
       readonly body?: Body;
       /** Whether an absent body is treated as an empty object. @default true if there is no `body`, otherwise false */
       readonly optionalBody?: boolean;
@@ -179,7 +170,7 @@ export function keyed<
   return { ...declared, method, optionalBody, kind: 'keyed', handle } as const;
 }
 
-/** Declares an endpoint that sets fields. Repeating a request has no further effect, so it needs no key. */
+/** Repeating a request has no further effect, so it needs no key. */
 export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.ZodType>(
   declared: Rights &
     Place<Tools, AnyCaller> & {
@@ -203,10 +194,7 @@ export function setting<Tools, AnyCaller, Rights extends Access, Body extends z.
   return { ...declared, method, kind: 'setting', handle } as const;
 }
 
-/**
- * Declares an endpoint for callbacks. The sender of a callback signs the raw body, so `handle` verifies the signature
- * before it parses the body.
- */
+/** The sender of a callback signs the raw body, so `handle` verifies the signature before it parses the body. */
 export function signed<Tools, AnyCaller>(declared: {
   readonly path: string;
   readonly handle: (call: SignedCall<Tools, AnyCaller>) => Promise<Handled>;

@@ -11,7 +11,6 @@ import type { IsTenant } from '../tenants/owners.ts';
  */
 export const TENANT_HEADER = 'payonce-tenant';
 
-/** Matches a tenant and a mode. */
 export const OWNER = /^(?<tenant>ten_\w{1,100})\/(?<mode>test|live)$/;
 
 const OPERATOR_NEEDED =
@@ -25,20 +24,12 @@ const KEY_NEEDED = 'This route accepts only API keys of tenants, without the Pay
 const NO_TENANT = 'There is no such tenant.';
 const MALFORMED = 'Payonce-Tenant must be a tenant id and a mode, for example ten_desk/live.';
 
-/**
- * Returns why no operator was identified. Recognizes a key of the wrong kind by its form alone, so the text does not
- * reveal whether the key is valid.
- */
+/** Recognizes a key of the wrong kind by its form alone, so the text does not reveal whether the key is valid. */
 export function explainMissingOperator(authorization: readonly string[]): string {
   return bearerToken(authorization).startsWith('sk_') ? TENANTS_KEY : OPERATOR_NEEDED;
 }
 
-/**
- * Like {@link explainMissingOperator}, returns why no tenant was identified.
- *
- * @param role as in {@link forTenant}
- * @returns undefined unless the caller sent an operator's key
- */
+/** @returns undefined unless the caller sent an operator's key */
 export function explainMissingTenant(authorization: readonly string[], role: Role | undefined): string | undefined {
   if (!bearerToken(authorization).startsWith('ok_')) return undefined;
   const alternative = role === undefined ? '' : ', or an operator key together with Payonce-Tenant: <tenant>/<mode>';
@@ -50,17 +41,12 @@ type Admitted =
   | { readonly kind: 'insufficient_role'; readonly caller: Caller; readonly detail: string }
   | { readonly kind: 'authenticated'; readonly caller: Caller };
 
-/** Dependencies of APIs with routes that operators may call for a tenant. */
 export interface OperatorsForTenants {
   readonly identify: IdentifyOperator;
   readonly isTenant: IsTenant;
 }
 
-/**
- * Admits an operator to a tenant route if the operator's role includes the route's role and the tenant exists.
- *
- * @throws RetryableError when the operator or the tenant cannot be looked up at the moment
- */
+/** @throws RetryableError when the operator or the tenant cannot be looked up at the moment */
 export async function forTenant(
   {
     operators,
@@ -68,9 +54,8 @@ export async function forTenant(
     tenant,
   }: {
     readonly operators: OperatorsForTenants | undefined;
-    /** The minimum role for the route. Undefined if the route refuses operators. */
+    /** Undefined if the route refuses operators. */
     readonly role: Role | undefined;
-    /** Values of the header `payonce-tenant`. */
     readonly tenant: readonly string[];
   },
   authorization: readonly string[],

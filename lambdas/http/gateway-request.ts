@@ -5,18 +5,18 @@ import type { APIGatewayProxyResult } from 'aws-lambda';
  * of query parameters.
  */
 export interface GatewayRequest {
-  /** The gateway's request id, which is also in the gateway's access log. */
+  /** Also in the gateway's access log. */
   readonly requestId: string;
   readonly method: string;
   /** Relative reference from the request's URL to the root of the API, for example `../` for `/v1/payments`. */
   readonly root: string;
   /** The decoded segments of the path. Empty segments are omitted, for example the one after a trailing slash. */
   readonly path: readonly string[];
-  /** Returns all distinct values of a header. The name must be in lower case. */
+  /** The name must be in lower case. */
   readonly header: (name: string) => readonly string[];
-  /** All distinct values of each header, keyed by the header's name in lower case. */
+  /** By the header's name in lower case. */
   readonly headers: ReadonlyMap<string, readonly string[]>;
-  /** All distinct values of each query parameter, keyed by the parameter's name as sent. */
+  /** By the parameter's name as sent. */
   readonly query: ReadonlyMap<string, readonly string[]>;
   readonly body: string;
   readonly isBase64Encoded: boolean;
@@ -74,8 +74,7 @@ function matchedPath({ resource, path, pathParameters }: GatewayEvent): string {
 }
 
 /**
- * Returns the relative reference to the root of the API. Counts every slash below the base path, including trailing and
- * doubled slashes.
+ * Counts every slash below the base path, including trailing and doubled slashes.
  *
  * @param matched number of segments below the base path
  */
@@ -95,7 +94,6 @@ function pieces(path: string): readonly string[] {
     .map(decoded);
 }
 
-/** Decodes a path segment. A segment that cannot be decoded is returned as it was sent. */
 function decoded(piece: string): string {
   try {
     return decodeURIComponent(piece);
@@ -105,8 +103,8 @@ function decoded(piece: string): string {
 }
 
 /**
- * Merges the single-value map, which contains only the last value of each name, and the multi-value map. The gateway's
- * test console sends only one of them, or none.
+ * The single-value map contains only the last value of each name. The gateway's test console sends only one of them, or
+ * none.
  */
 function collect(single: Single, multiple: Multiple, nameOf: (name: string) => string): Map<string, readonly string[]> {
   const found = new Map<string, Set<string>>();

@@ -28,10 +28,6 @@ export function isTransient(error: unknown): error is RetryableError | Ambiguous
   return error instanceof RetryableError || error instanceof AmbiguousError;
 }
 
-/**
- * Returns the response for a fault or a bug, without internals. The response asks the caller to retry; a write must be
- * retried with the same key.
- */
 export function faultAnswer(error: unknown, requestId: string, method = 'POST'): Answer {
   const again = /^(?:GET|HEAD)$/.test(method)
     ? 'Retry.'
@@ -51,10 +47,9 @@ function reasonOf({ code, message }: RetryableError | AmbiguousError): string {
 }
 
 /**
- * Converts a response to the gateway's format, and adds the headers that every response has. A stored response refers
- * to an object by its path from the root of the API. The caller receives this path relative to the URL of the request,
- * because only the caller knows the host, the stage and the base path. An absolute URL would be wrong behind another
- * domain, and would remain in stored responses.
+ * A stored response refers to an object by its path from the root of the API. The caller receives this path relative to
+ * the URL of the request, because only the caller knows the host, the stage and the base path. An absolute URL would be
+ * wrong behind another domain, and would remain in stored responses.
  */
 export function gatewayResult(
   answer: Answer,
@@ -72,10 +67,10 @@ export function gatewayResult(
 }
 
 /**
- * Converts a response of Payonce's API to the gateway's format. Adds links to the API documentation (RFC 8631), and
- * replaces the `about:blank` of a problem document with the address of its explanation. Both are relative, like
- * `Location`, so a stored response contains no address. The address in the body is computed from the documented path,
- * not from the requested one, which may contain extra slashes. A replay therefore has the same body.
+ * Adds links to the API documentation (RFC 8631), and replaces the `about:blank` of a problem document with the address
+ * of its explanation. Both are relative, like `Location`, so a stored response contains no address. The address in the
+ * body is computed from the documented path, not from the requested one, which may contain extra slashes. A replay
+ * therefore has the same body.
  */
 export function apiResult(answer: Answer, request: Pick<GatewayRequest, 'requestId' | 'root' | 'path'>): GatewayResult {
   const { root, path } = request;
@@ -85,7 +80,6 @@ export function apiResult(answer: Answer, request: Pick<GatewayRequest, 'request
   return gatewayResult({ ...answer, body, headers: { ...answer.headers, link } }, request);
 }
 
-/** Matches the first members of the text that `problemBody` writes. */
 const UNTYPED = /^\{"type":"about:blank"(,"title":"[^"]*","status":\d+,"code":"(\w+)")/;
 
 function withType(body: string, root: string): string {
@@ -94,10 +88,6 @@ function withType(body: string, root: string): string {
   });
 }
 
-/**
- * Capitalizes each word of a header name, as in `Retry-After`, for readability in traces. Header names are
- * case-insensitive.
- */
 function inTitleCase(name: string): string {
   return name.replaceAll(/(?:^|-)[a-z]/g, (start) => start.toUpperCase());
 }

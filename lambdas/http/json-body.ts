@@ -4,7 +4,6 @@ import type { Parsed } from './problems.ts';
 import { refused, valid } from './problems.ts';
 import { parseStrictJson } from './strict-json.ts';
 
-/** A body as the gateway passes it, and its media type. */
 export type RequestBody = Pick<GatewayRequest, 'body' | 'isBase64Encoded' | 'header'>;
 
 export type JsonObject = Readonly<Record<string, unknown>>;
@@ -12,7 +11,6 @@ export type JsonObject = Readonly<Record<string, unknown>>;
 /** The gateway inserts this character for invalid UTF-8 when it passes a body as text. */
 const REPLACED = '\ufffd';
 
-/** Reads the body and checks, in this order: size, media type, encoding, JSON, object. */
 export function readJsonObject(request: RequestBody): Parsed<JsonObject> {
   if (bodyBytes(request) > MAX_BODY_BYTES) {
     return refused('body_too_large', `The body must be at most ${MAX_BODY_BYTES} bytes.`);
@@ -29,7 +27,6 @@ export function readJsonObject(request: RequestBody): Parsed<JsonObject> {
   return isObject(parsed.value) ? valid(parsed.value) : refused('invalid_json', 'The body must be a JSON object.');
 }
 
-/** Like {@link readJsonObject}, but treats an absent body as an empty object. */
 export function readOptionalJsonObject(request: GatewayRequest): Parsed<JsonObject> {
   return bodyBytes(request) === 0 ? valid({}) : readJsonObject(request);
 }
@@ -38,7 +35,6 @@ function bodyBytes({ body, isBase64Encoded }: RequestBody): number {
   return Buffer.byteLength(body, isBase64Encoded ? 'base64' : 'utf8');
 }
 
-/** @returns undefined when the bytes are not UTF-8 */
 function bodyText({ body, isBase64Encoded }: RequestBody): string | undefined {
   if (!isBase64Encoded) return body;
   try {

@@ -11,7 +11,6 @@ import { type JsonObject, readJsonObject } from './json-body.ts';
 import { type Parsed, problem, refused, valid } from './problems.ts';
 import { emptyQuery, validateBody, validateQuery } from './validate.ts';
 
-/** A validated request with an idempotency key. */
 export interface KeyedRequest<Body> {
   readonly key: IdempotencyKey;
   readonly body: Body;
@@ -23,9 +22,8 @@ export interface KeyedRequest<Body> {
 }
 
 /**
- * Returns the key to store, with the tenant and mode of its caller. If an operator calls for a tenant, the stored key
- * cannot equal a key of the tenant or of another operator: it identifies the operator, and contains spaces, which a
- * sent key cannot contain.
+ * If an operator calls for a tenant, the stored key cannot equal a key of the tenant or of another operator: it
+ * identifies the operator, and contains spaces, which a sent key cannot contain.
  */
 export function ownKey(
   { tenantId, mode, person }: Pick<Caller, 'tenantId' | 'mode' | 'person'>,
@@ -35,8 +33,6 @@ export function ownKey(
 }
 
 /**
- * Validates the key, the query and the body, in this order. Stores nothing.
- *
  * @param readBody parses the body; decides whether the body may be absent
  * @param leftOut personal fields that the fingerprint must not cover, because it is stored permanently
  */
@@ -56,7 +52,6 @@ export function readKeyedRequest<Body>(
   return valid({ key: key.value, body, fingerprint });
 }
 
-/** Computes the fingerprint of a body and a query as sent. @param leftOut fields of the body to exclude */
 export function fingerprintOfSent(
   digest: Digest,
   sent: JsonObject,
@@ -68,8 +63,8 @@ export function fingerprintOfSent(
 }
 
 /**
- * Reads the body of a request with `"dry_run": true`. Nothing is stored for a dry run, so the request needs no key. If
- * a key is sent, it is not used up: the later request that takes effect can use it.
+ * Nothing is stored for a dry run, so the request needs no key. If a key is sent, it is not used up: the later request
+ * that takes effect can use it.
  *
  * @returns undefined when the request is not a dry run
  */
@@ -80,7 +75,6 @@ export function readDryRun<Body>(request: GatewayRequest, schema: z.ZodType<Body
   return read.kind === 'refused' ? read : valid(read.value.body);
 }
 
-/** Validates the query, which must be empty, and then the body. */
 export function readBodyWithoutQuery<Body>(
   request: GatewayRequest,
   schema: z.ZodType<Body>,
@@ -106,7 +100,6 @@ function readIdempotencyKey(request: GatewayRequest): Parsed<IdempotencyKey> {
   }
 }
 
-/** Returns the stored response with the header `Idempotency-Replayed`. */
 export function replayed(stored: Answer): Answer {
   return { ...stored, headers: { ...stored.headers, 'idempotency-replayed': 'true' } };
 }
@@ -127,7 +120,6 @@ export function inProgress(requestId: string): Answer {
   });
 }
 
-/** Returns the metrics to count for a request that completes in one transaction. */
 export function keyedCounts({ kind }: { readonly kind: string }): readonly RequestCount[] {
   if (kind === 'payload_mismatch') return ['mismatch'];
   return kind === 'first' || kind === 'replay' ? [kind] : [];

@@ -5,7 +5,7 @@ import type { GatewayRequest } from './gateway-request.ts';
 import { problem } from './problems.ts';
 import { MAX_UNIX_SECONDS, wholeNumber } from './validate.ts';
 
-/** Maximum page size, and the default page size of lists that are shown oldest first. */
+/** Also the default page size of lists that are shown oldest first. */
 const MAX_PAGE = 100;
 export const DEFAULT_PAGE = MAX_PAGE;
 /** Default page size of lists that are shown newest first. */
@@ -24,7 +24,7 @@ const cursor = (what: string, id: RegExp, where: string) =>
     .optional()
     .meta({ description: `The \`id\` of one of your ${what}: ${where}` });
 
-/** Returns the query parameters of a list that is shown newest first. @param id pattern of the ids */
+/** @param id pattern of the ids */
 export const pageOf = (what: string, id: RegExp) => ({
   created_from: wholeNumber(0, MAX_UNIX_SECONDS, 'Start of the range of creation times (inclusive), in Unix seconds.'),
   created_to: wholeNumber(0, MAX_UNIX_SECONDS, 'End of the range of creation times (exclusive), in Unix seconds.'),
@@ -56,7 +56,6 @@ interface AskedPage {
   readonly ending_before?: string | undefined;
 }
 
-/** Converts query parameters to the requested page. */
 export function pageRequest(asked: AskedPage) {
   const { created_from: createdFrom, created_to: createdTo, starting_after: after, ending_before: before } = asked;
   return {
@@ -71,14 +70,10 @@ type Listed =
       readonly kind: 'found';
       readonly rows: readonly { readonly body: string }[];
       readonly hasMore: boolean;
-      /** The id from which the next page continues. Absent on the last page. */
       readonly next?: string;
     };
 
-/**
- * Returns the response with a page, or the refusal of an unknown cursor. A cursor of another caller is an unknown
- * cursor.
- */
+/** A cursor of another caller is an unknown cursor. */
 export function listResponse(outcome: Listed, what: string, request: GatewayRequest): Handled {
   if (outcome.kind === 'unknown_cursor') {
     const detail = `${outcome.param} must be the id of one of your ${what}.`;

@@ -5,12 +5,10 @@ import { type Admit, type ApiTools, apiFor, type Call, type Handler, type RouteB
 import { explainMissingOperator, ROLE_NEEDED } from './for-tenant.ts';
 import { type GatewayEvent, gatewayRequest } from './gateway-request.ts';
 
-/** A route that concerns the whole deployment, for operators whose role includes `role`. */
 export interface OperatorRoute<Tools, AnyCaller = Operator> extends RouteBy<Tools, AnyCaller> {
   readonly role: Role;
 }
 
-/** Admits operators whose role includes the role of the route. */
 export function byRole(identify: IdentifyOperator): Admit<Operator, Pick<OperatorRoute<never>, 'role'>> {
   return async (authorization, { role }) => {
     const caller = await identify(authorization);
@@ -21,7 +19,6 @@ export function byRole(identify: IdentifyOperator): Admit<Operator, Pick<Operato
   };
 }
 
-/** Creates an API with these routes for operators. */
 export function operatorApi<Tools>(
   routes: readonly OperatorRoute<Tools>[],
   tools: Tools & ApiTools,
@@ -30,12 +27,10 @@ export function operatorApi<Tools>(
   return apiFor(byRole(identify), routes, tools);
 }
 
-/** Returns a handler that routes paths below `/v1/admin` to the operators' API, and all others to the tenants' API. */
 export function byPath(operators: Handler, tenants: Handler): Handler {
   return (event: GatewayEvent) => (gatewayRequest(event).path[1] === 'admin' ? operators(event) : tenants(event));
 }
 
-/** Returns the cause to record with the changes that an operator's request makes. */
 export function causedByOperator({
   request,
   caller,

@@ -4,10 +4,7 @@ import type { Waiting } from '../once/use/await-first.ts';
 /** Maximum wait, in seconds. The wait and the work must fit into the function's timeout. */
 const LONGEST_WAIT_SECONDS = 8;
 
-/**
- * Matches one preference. Preferences are separated by commas outside quoted strings. An unterminated string extends to
- * the end.
- */
+/** Preferences are separated by commas outside quoted strings. An unterminated string extends to the end. */
 const PREFERENCE = /(?:"(?:[^"\\]|\\[^]?)*(?:"|$)|[^,"])+/g;
 const WAIT = /^\s*wait\s*=\s*(?:(\d+)|"(\d+)")\s*(?:;|$)/i;
 
@@ -26,7 +23,6 @@ export function preferredWaitSeconds(values: readonly string[]): number | undefi
   return undefined;
 }
 
-/** The wait preference of one request. */
 export interface PreferredWait extends Waiting {
   /**
    * Adds `Preference-Applied` (RFC 7240, section 3) if the caller asked to wait, unless a needed wait was not allowed.

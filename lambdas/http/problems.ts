@@ -86,13 +86,11 @@ export const PROBLEMS = {
 
 export type ProblemCode = keyof typeof PROBLEMS;
 
-/** Creates a problem. @param param the invalid field */
 export function problem(code: ProblemCode, detail: string, param?: string): Problem {
   const { status, title } = PROBLEMS[code];
   return { status, code, title, detail, ...defined({ param }) };
 }
 
-/** The result of validating a part of a request. */
 export type Parsed<Value> =
   | { readonly kind: 'valid'; readonly value: Value }
   | { readonly kind: 'refused'; readonly problem: Problem };

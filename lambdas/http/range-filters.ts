@@ -6,9 +6,6 @@ import { described, wholeNumber } from './validate.ts';
 
 const NEEDS_RANGE = 'needs `created_from` and `created_to`, at most 31 days after `created_from`.';
 
-/**
- * Creates a filter by an exact e-mail address. @param subject the objects that have the address, for the description
- */
 export const emailFilter = (subject: string) =>
   z
     .string()
@@ -19,7 +16,6 @@ export const emailFilter = (subject: string) =>
       example: 'ada@example.com',
     });
 
-/** Creates a filter by the requested amount. */
 export const amountFilter = (max: number) =>
   wholeNumber(
     1,
@@ -27,7 +23,7 @@ export const amountFilter = (max: number) =>
     `Only objects with this requested amount, in minor units of any currency. The filter ${NEEDS_RANGE}`,
   );
 
-/** Schema of a currency in a filter. Accepts currencies that ISO 4217 has withdrawn, too. */
+/** Accepts currencies that ISO 4217 has withdrawn, too. */
 export const currencyFilter = z
   .string('must be a string')
   .refine(isCurrency, 'must be the code of a currency, for example EUR')
@@ -41,7 +37,6 @@ interface Range {
   readonly created_to?: number | undefined;
 }
 
-/** Returns whether the time range has both ends, and is short enough for a filter without an index. */
 export function hasShortRange({ created_from: from, created_to: to }: Range): boolean {
   return from !== undefined && to !== undefined && to - from <= LONGEST_RANGE_SECONDS;
 }
@@ -49,8 +44,8 @@ export function hasShortRange({ created_from: from, created_to: to }: Range): bo
 const DAY_MS = 24 * 60 * 60 * 1000;
 
 /**
- * Creates the schema of a calendar day in UTC. Refuses days before 1970, because the sort keys of lists contain no
- * earlier times. The parsed value is the day's start and end (exclusive), in Unix milliseconds.
+ * Refuses days before 1970, because the sort keys of lists contain no earlier times. The parsed value is the day's
+ * start and end (exclusive), in Unix milliseconds.
  */
 export const day = (description: string) =>
   z
@@ -66,7 +61,6 @@ export const day = (description: string) =>
       ...described({ type: 'string', format: 'date' }),
     });
 
-/** Formats the UTC day of a time as `2026-03-01`. @param ms Unix milliseconds */
 export function dayText(ms: number): string {
   return new Date(ms).toISOString().slice(0, 'YYYY-MM-DD'.length);
 }

@@ -33,7 +33,7 @@ function syntaxFault(text: string): string {
     : `The body is not valid JSON at ${placeOf(text, offset)}.`;
 }
 
-/** Returns the line and column of an offset. Both begin at 1; columns count UTF-16 code units, as in editors. */
+/** Line and column begin at 1; columns count UTF-16 code units, as in editors. */
 function placeOf(text: string, offset: number): string {
   const lines = text.slice(0, offset).split(/\r\n|[\r\n]/);
   return `line ${lines.length}, column ${(lines.at(-1) ?? '').length + 1}`;
@@ -80,7 +80,7 @@ function lengthAt(token: RegExp, text: string, offset: number): number {
   return token.exec(text)?.[0].length ?? 0;
 }
 
-/** Returns whether the nesting exceeds `limit`. Iterative, so that no text can exhaust the stack. */
+/** Iterative, so that no text can exhaust the stack. */
 function depthExceeds(text: string, limit: number): boolean {
   let depth = 0;
   let inString = false;
@@ -100,7 +100,6 @@ function depthExceeds(text: string, limit: number): boolean {
 /** Matches the relevant tokens of valid JSON: a string (a key if a colon follows), a number, a bracket. */
 const TOKEN = /(?<string>"[^"\\]*(?:\\[^]?[^"\\]*)*(?:"|$))(?<colon>[ \t\r\n]*:)?|(?<number>-?\d[\d.eE+-]*)|[{}[\]]/g;
 
-/** @param text valid JSON */
 function firstAmbiguity(text: string): string | undefined {
   const open: Set<string>[] = [];
   for (const match of text.matchAll(TOKEN)) {

@@ -37,7 +37,7 @@ export class DynamoDbExports implements ExportStore {
   readonly #pacing: Pacing;
   readonly #unreadable: Unreadable;
 
-  /** @param unreadable called for each list of open exports that cannot be parsed @default the read fails */
+  /** @default the read fails */
   constructor(
     client: DynamoDBDocumentClient,
     { registry, ledger }: { readonly registry: string; readonly ledger: string },
@@ -52,8 +52,8 @@ export class DynamoDbExports implements ExportStore {
   }
 
   /**
-   * Creates an export. The write requires that the list of unfinished exports has not changed since it was read, so of
-   * two requests for the last free slot, one is refused:
+   * The write requires that the list of unfinished exports has not changed since it was read, so of two requests for
+   * the last free slot, one is refused:
    *
    *   A ── read four ── write five ✓
    *   B ──── read four ──── write five ✗ ── read five: too many
@@ -112,8 +112,7 @@ export class DynamoDbExports implements ExportStore {
             ExpressionAttributeValues: { ':pk': exportsPartition(owner), ':from': FIRST_SORT_KEY, ':until': until },
             ScanIndexForward: false,
             ConsistentRead: true,
-            // Read one row more than the page has, because BETWEEN includes its upper bound, which is the last row of
-            // the previous page.
+            // BETWEEN includes its upper bound, which is the last row of the previous page.
             Limit: limit + 1 - rows.length,
             ...defined({ ExclusiveStartKey: next }),
           }),
@@ -156,10 +155,7 @@ export class DynamoDbExports implements ExportStore {
     });
   }
 
-  /**
-   * Returns whether this call's write took effect although its response was lost. In this case, the row is the one that
-   * this call wrote.
-   */
+  /** Returns whether this call's write took effect although its response was lost. */
   async #isMine(now: DataExport): Promise<boolean> {
     const found = await this.read(now);
     return found?.revision === now.revision && found.owner === now.owner;
@@ -174,10 +170,7 @@ export class DynamoDbExports implements ExportStore {
     };
   }
 
-  /**
-   * Builds the write of the row that lists an owner's unfinished exports. Removes the row when the list is empty,
-   * because a job reads all of these rows.
-   */
+  /** Removes the row when the list is empty, because a job reads all of these rows. */
   #opened(was: OpenExports, ids: readonly string[]): TransactItem {
     const TableName = this.#table;
     const Item = openRow({ ...was, ids });
@@ -201,8 +194,6 @@ export class DynamoDbExports implements ExportStore {
 }
 
 /**
- * Returns the condition for writing an export's location row: the row does not exist, or it is still the row to
- * replace.
  * @param createdAtMs creation time in the location row to replace, whose export is missing; undefined if there is none
  */
 function unchangedCondition(createdAtMs: number | undefined) {

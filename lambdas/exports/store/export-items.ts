@@ -66,7 +66,7 @@ const exportItem = itemSchema<DataExport>()({
 const openItem = z.object({ ...owner, ids: z.array(z.string()) });
 const placeItem = z.object({ createdAtMs: z.int() });
 
-/** The unfinished exports of one owner. The row is absent when there are none. */
+/** The row is absent when there are none. */
 export interface OpenExports extends ViewOwner {
   readonly ids: readonly string[];
 }

@@ -1,7 +1,7 @@
 import { InvokeCommand, type LambdaClient } from '@aws-sdk/client-lambda';
 import type { StartWriter } from '../use/exports.ts';
 
-/** Starts writers by asynchronous invocations. Lambda retries a failed invocation twice. */
+/** Lambda retries a failed invocation twice. */
 export function lambdaWriters(client: LambdaClient, functionName: string): StartWriter {
   return async ({ tenantId, mode, id }) => {
     const Payload = JSON.stringify({ tenantId, mode, id });

@@ -17,12 +17,12 @@ import { type DataExport, type FilePart, fileOf, LINK_SECONDS } from '../domain/
 import type { ExportFiles } from '../use/exports.ts';
 
 /**
- * Settings of the S3 client. Without checksums, S3 accepts a file whose part numbers have gaps; with them, it responds
- * with `InvalidPartOrder` (Amazon S3 API reference, "CompletedPart"). Each writer after the first leaves a gap.
+ * Without checksums, S3 accepts a file whose part numbers have gaps; with them, it responds with `InvalidPartOrder`
+ * (Amazon S3 API reference, "CompletedPart"). Each writer after the first leaves a gap.
  */
 export const FILES_CLIENT = { maxAttempts: 3, requestChecksumCalculation: 'WHEN_REQUIRED' } as const;
 
-/** Stores the files of exports in S3. All calls are idempotent, so the client retries them. */
+/** All calls are idempotent, so the client retries them. */
 export class S3ExportFiles implements ExportFiles {
   readonly #client: S3Client;
   readonly #bucket: string;
@@ -93,10 +93,7 @@ export class S3ExportFiles implements ExportFiles {
   }
 }
 
-/**
- * Returns a pre-signed URL for an export's file. The URL is valid for `LINK_SECONDS`, or until the credentials of this
- * process expire, if that is earlier.
- */
+/** The URL is valid for `LINK_SECONDS`, or until the credentials of this process expire, if that is earlier. */
 export function linkTo(client: S3Client, bucket: string, asked: DataExport): Promise<string> {
   const { kind, from, to } = asked;
   const command = new GetObjectCommand({

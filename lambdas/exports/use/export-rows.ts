@@ -27,18 +27,12 @@ export interface ExportRowsTools {
   readonly transitions: Pick<TransitionReader, 'readTransition'>;
 }
 
-/** Number of Views rows per page. */
 const PAGE_ROWS = 500;
-/** Number of concurrent reads of transitions. */
 const READS_AT_ONCE = 32;
 
 type Row = readonly Cell[];
 type Read = (row: ViewRow) => Promise<Transition | undefined>;
 
-/**
- * The data source for one kind of export: a list in the Views, and a function that returns the export rows for each row
- * of the list.
- */
 interface Source {
   readonly columns: readonly string[];
   readonly list: (asked: DataExport) => ViewList;
@@ -144,9 +138,9 @@ const SOURCES = {
 } as const satisfies Readonly<Record<keyof AllExportRows, Source>>;
 
 /**
- * Returns the readers of all kinds of exports. Rows are read oldest first: the list from the Views, and the data of
- * payments from the Ledger. Entries, refunds and events show the state after their transition. Payments and disputes
- * show the state after the newest projected transition.
+ * Rows are read oldest first: the list from the Views, and the data of payments from the Ledger. Entries, refunds and
+ * events show the state after their transition. Payments and disputes show the state after the newest projected
+ * transition.
  *
  * Reading a page throws RetryableError when the rows cannot be read now.
  */
@@ -206,7 +200,7 @@ function paymentRow(payment: Payment): Row {
   ];
 }
 
-/** Returns the cells of a transition. A stray charge, its refunds and its disputes have a charge id of their own. */
+/** A stray charge, its refunds and its disputes have a charge id of their own. */
 function ofTransition(transition: Transition | undefined): Row {
   if (transition === undefined) return [undefined, undefined, undefined];
   const { payment, subject } = transition;

@@ -14,16 +14,14 @@ export interface RequestExportTools {
   readonly report: (error: unknown) => void;
 }
 
-/** The possible results of a request for an export, in order of precedence. */
 export type RequestedOutcome =
   | { readonly kind: 'first' | 'replay'; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
   | { readonly kind: 'too_many' };
 
 /**
- * Creates an export once, with its activity log entry, and starts its writer. The export's row serves as the record of
- * the request, and the response is rendered from fields that never change. If the writer does not start, the next read
- * of the export or the next run of the job that resumes exports starts one.
+ * The export's row serves as the record of the request, and the response is rendered from fields that never change. If
+ * the writer does not start, the next read of the export or the next run of the job that resumes exports starts one.
  *
  * @throws RetryableError, AmbiguousError: a retry with the same idempotency key is safe
  */

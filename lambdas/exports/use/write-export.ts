@@ -10,10 +10,7 @@ export interface WriteExportTools {
   readonly startWriter: StartWriter;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'ownerToken'>;
-  /**
-   * Minimum length of a part, in characters.
-   * @default PART_LENGTH
-   */
+  /** @default PART_LENGTH */
   readonly partLength?: number;
 }
 
@@ -35,8 +32,7 @@ const FILL_PART_MS = 60_000;
  */
 const SETTLED_MS = 10_000;
 /**
- * Duration of a writer's lease, in milliseconds. A page of rows takes seconds to read. If a page takes longer than the
- * lease, another writer can take over.
+ * Duration of a writer's lease, in milliseconds. If a page takes longer than the lease, another writer can take over.
  */
 const LEASE_MS = 60_000;
 /** Interval at which the progress is saved and the lease is renewed, in milliseconds. */
@@ -49,13 +45,9 @@ const MAX_ATTEMPTS = 20;
  */
 const PAUSE_MS = 30_000;
 
-/**
- * The result of one writer. `unknown`: the export does not exist. `busy`: another writer has the lease. `more`: the
- * next writer was started. `ended`: the export is completed or has failed.
- */
+/** `unknown`: the export does not exist. `more`: the next writer was started. */
 export type WroteExport = 'unknown' | 'busy' | 'more' | 'ended';
 
-/** Thrown when another writer has taken over the export. */
 class TakenOver extends Error {}
 
 /**
@@ -138,15 +130,12 @@ class Writer {
     return ended;
   }
 
-  /** Ends the lease after a pause, so that the next writer can continue. By default, there is no pause. */
+  /** Ends the lease after a pause, so that the next writer can continue. */
   async release(pauseMs = 0): Promise<void> {
     await this.#save({}, pauseMs);
   }
 
-  /**
-   * Returns the text with which the next part begins.
-   * @returns undefined when the text was removed
-   */
+  /** @returns undefined when the text was removed */
   async #begin(): Promise<string | undefined> {
     const { kind, parts, rest = 0 } = this.mine;
     const { rows, files } = this.#tools;
@@ -155,8 +144,8 @@ class Writer {
   }
 
   /**
-   * Reads the rows of one part, uploads them, and saves the progress. If too few rows match to fill a part in time,
-   * stores them in a separate file instead. No other writer uses the number of this file.
+   * If too few rows match to fill a part in time, stores them in a separate file instead. No other writer uses the
+   * number of this file.
    */
   async #part(uploadId: string, begin: string, stopAtMs: number): Promise<void> {
     const { rows, files, clock, partLength = PART_LENGTH } = this.#tools;
@@ -193,10 +182,7 @@ class Writer {
     });
   }
 
-  /**
-   * Saves a change to the export with the next revision.
-   * @throws TakenOver when another writer has the lease
-   */
+  /** @throws TakenOver when another writer has the lease */
   async #save(change: Partial<DataExport>, leaseMs = LEASE_MS): Promise<void> {
     const nowMs = this.#tools.clock.nowMs();
     const now = { ...this.mine, ...change, revision: this.mine.revision + 1, leaseExpiresAtMs: nowMs + leaseMs };

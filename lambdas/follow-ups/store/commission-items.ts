@@ -26,7 +26,7 @@ const commissionItem = z.object({
   sequence: z.int(),
 });
 
-/** Parses a commission's row. The second argument contains the fields that are in the row's key. */
+/** The second argument contains the fields that are in the row's key. */
 export function parseCommission(item: unknown, { tenantId, mode, affiliate, orderId }: CommissionName): Commission {
   const { payment: paymentId, ...rest } = commissionItem.parse(item);
   return { tenantId, mode, affiliate, orderId, paymentId, ...rest };

@@ -18,7 +18,7 @@ const COMMISSIONS_DUE: DueRows<CommissionDue> = {
   parse: parseCommissionDue,
 };
 
-/** Reads commissions from the Registry. The consumer of commission events writes them. */
+/** The consumer of commission events writes them. */
 export class DynamoDbCommissions implements CommissionBook {
   readonly due: CommissionBook['due'];
   readonly #tools: QueueTools;

@@ -7,7 +7,7 @@ import type { Commission } from '../commission.ts';
 import { type CommissionKey, commissionKeys } from '../commission-rows.ts';
 import { commissionWrites } from '../keep-commission.ts';
 
-/** Writes commissions that the Registry has lost. Used only by operators' commands. */
+/** Used only by operators' commands. */
 export class DynamoDbLostCommissions {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -20,9 +20,9 @@ export class DynamoDbLostCommissions {
   }
 
   /**
-   * Writes the missing rows of a commission, including its queue entry. If the two existing rows were derived from
-   * different events, because a restore has lost a write of one row, writes both rows. Nothing is written if the
-   * order's row belongs to another payment. A released commission gets no queue entry.
+   * If the two existing rows were derived from different events, because a restore has lost a write of one row, writes
+   * both rows. Nothing is written if the order's row belongs to another payment. A released commission gets no queue
+   * entry.
    *
    * @returns whether a row was missing or outdated
    */
