@@ -102,8 +102,8 @@ export async function copyChains(tools: ImportTools, extent: ImportExtent): Prom
 }
 
 /**
- * Stops all writes, waits until no process writes, copies the rows that PostgreSQL lacks, and compares each row.
- * Otherwise, the writes stay stopped until the import is repeated or canceled.
+ * Stops all writes, waits until no process writes, copies the rows that PostgreSQL lacks, and compares each row. If a
+ * row differs, the writes stay stopped until the import is repeated or canceled.
  *
  *   process  ── claim ✓ ── call ── commit ✗ 503
  *   import   ──── stop ──── wait ──── copy: open claim ── compare ── place ── finish
@@ -228,7 +228,7 @@ function chainsOf({ tools, databases, placement, segments, progress, current }: 
 }
 
 /**
- * Then counts the rows of all tables, to find rows that are in the wrong database. Requires that no process writes.
+ * Also counts the rows of all tables, to find rows that are in the wrong database. Requires that no process writes.
  *
  * @param into the numbers of rows that each database must have according to the Ledger, by the name of the database
  */

@@ -128,7 +128,7 @@ async function recopy(
   return { transitions: missing.length, details, isCommissionMissing };
 }
 
-/** A restored copy can lack any of them. */
+/** A restored copy can lack any transition. */
 async function listCopies(payments: DynamoDbStore, id: PaymentId): Promise<readonly Link[]> {
   const found: Link[] = [];
   for (;;) {

@@ -65,7 +65,7 @@ export async function receiveCallback(tools: ReceiveCallbackTools, event: Callba
 }
 
 /**
- * If its payment exists now, one write records the effect and removes the orphan.
+ * If the payment exists now, one write records the effect and removes the orphan.
  * @throws the errors of `receiveCallback`
  */
 export async function adoptOrphan(tools: ReceiveCallbackTools, orphan: OrphanedCallback): Promise<CallbackOutcome> {

@@ -78,7 +78,7 @@ export function commissionWrites(commission: Commission): readonly ConsumerWrite
 }
 
 /**
- * They take effect only if the commission has not changed since it was read.
+ * The writes take effect only if the commission has not changed since it was read.
  * @param read the commission's `sequence` when it was read
  */
 export function writesOfDecision(decided: Commission, read: Pick<Commission, 'sequence'>): readonly ConsumerWrite[] {

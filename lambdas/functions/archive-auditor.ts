@@ -83,7 +83,7 @@ export function wire(platform: Platform & Buckets & Keys, _runner: OperationRunn
     if (asked.success) return audit({ kind: 'asked', ...asked.data });
     const nowMs = clock.nowMs();
     const errors: unknown[] = [];
-    /** If it fails, the other steps still run. */
+    /** If the step fails, the other steps still run. */
     const attempt = (step: Promise<void>): Promise<unknown> => step.catch((error) => errors.push(error));
     await attempt(list(nowMs));
     const verify = async (): Promise<void> => {

@@ -12,10 +12,7 @@ import { DynamoDbWebhooks } from '../webhooks/store/dynamodb-webhooks.ts';
 import { configuredTasks } from '../webhooks/transport/webhook-clients.ts';
 import { fanOut } from '../webhooks/use/fan-out-webhooks.ts';
 
-/**
- * Creates a delivery for each endpoint that subscribes to an event. The row of a delivery is also its entry in the due
- * queue. A row must not exist yet when it is written, so a redelivered event creates no second delivery.
- */
+/** The row of a delivery is also its entry in the due queue. */
 export const handler = idempotently(
   { unit: 'an event', record: 'the rows of the deliveries, whose ids are derived from endpoint and event' },
   (runner) => wire({ ...systemPlatform(), ...queues }, runner),

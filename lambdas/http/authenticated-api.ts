@@ -76,7 +76,7 @@ export interface RouteBy<Tools, AnyCaller> {
 
 export interface Route<Tools> extends RouteBy<Tools, Caller> {
   readonly scope: Scope;
-  /** Minimum operator role that may call this route for a tenant. @default not callable by operators */
+  /** Minimum role. @default not callable by operators */
   readonly role?: Role;
 }
 

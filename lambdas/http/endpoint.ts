@@ -84,7 +84,7 @@ export interface Endpoint<Tools, AnyCaller> extends RouteBy<Tools, AnyCaller> {
   readonly docs: EndpointDocs | BodyDocs | KeyedDocs | SignedDocs;
 }
 
-/** If it has a role, operators can also call it for a tenant. */
+/** If the endpoint has a role, operators can also call it for a tenant. */
 export type TenantEndpoint<Tools> = Endpoint<Tools, Caller> & { readonly scope: Scope; readonly role?: Role };
 
 export type OperatorEndpoint<Tools, AnyCaller = Operator> = Endpoint<Tools, AnyCaller> & { readonly role: Role };

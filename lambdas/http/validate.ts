@@ -12,8 +12,8 @@ import { problem, refused, valid } from './problems.ts';
 const LONGEST_NAME = 100;
 
 /**
- * Validates a body, and reports the first issue. Searches the whole body for sensitive content before checking the
- * schema, so that no other message can quote such content.
+ * Searches the whole body for sensitive content before checking the schema, so that no other message can quote such
+ * content.
  */
 export function validateBody<Value>(schema: z.ZodType<Value>, body: JsonObject): Parsed<Value> {
   const found = refuseSensitiveBody(body);
@@ -36,14 +36,14 @@ export function validateSearchedBody<Value>(schema: z.ZodType<Value>, body: Json
 
 /**
  * Matches headers that are not searched: credentials, cookies, and headers of gateways and tracing. They contain random
- * identifiers, which can look like a card number by chance. None of these headers is stored. `SECURITY.md` lists them.
+ * identifiers, which can look like a card number by chance. None of these headers is stored.
  */
 const IDENTIFIERS =
   /^(?:authorization$|cookie$|cloudfront-|x-(?:amz|forwarded|datadog|b3)|baggage$)|trac|span|(?:request|correlation)-?id/;
 
 /**
- * Searches the path, the query and the headers, except {@link IDENTIFIERS}, for sensitive content. The problem never
- * quotes such content. The gateway limits the size of these parts, so the search takes a bounded time.
+ * Searches the path, the query and the headers, except {@link IDENTIFIERS}, for sensitive content. The gateway limits
+ * the size of these parts, so the search takes a bounded time.
  */
 export function refuseSensitive({ path, query, headers }: GatewayRequest): Problem | undefined {
   const sent = [...headers].filter(([name]) => !IDENTIFIERS.test(name));
@@ -57,14 +57,11 @@ export function refuseSensitive({ path, query, headers }: GatewayRequest): Probl
   return undefined;
 }
 
-/**
- * Creates a schema. With `@__PURE__` before the call, the bundler omits the schema from functions that do not use it.
- */
+/** With `@__PURE__` before the call, the bundler omits the schema from functions that do not use it. */
 export function ifUsed<Schema>(make: () => Schema): Schema {
   return make();
 }
 
-/** Validates the query. A parameter with two different values is refused. */
 export function validateQuery<Value>(schema: z.ZodType<Value>, query: GatewayRequest['query']): Parsed<Value> {
   const single: [string, string][] = [];
   for (const [name, values] of query) {
@@ -125,7 +122,7 @@ interface Finding {
   readonly path: readonly string[];
 }
 
-/** Searches a value recursively. The limits on size and depth bound the recursion. */
+/** The limits on size and depth bound the recursion. */
 function findInside(value: unknown, path: readonly string[]): Finding | undefined {
   if (typeof value === 'string') {
     const kind = findSensitive(value);
@@ -143,9 +140,6 @@ function findInside(value: unknown, path: readonly string[]): Finding | undefine
 }
 
 /**
- * Returns the name of an invalid field to show in a message: the names in the path before the first one with control
- * characters.
- *
  * @param path names without sensitive content
  * @returns undefined when the whole input is invalid, or the first name has control characters
  */
@@ -157,11 +151,9 @@ function nameOf(path: readonly PropertyKey[]): string | undefined {
   return name.length <= LONGEST_NAME ? name : `${name.slice(0, LONGEST_NAME)}…`;
 }
 
-/** The query of a route without parameters. */
 export const emptyQuery = z.strictObject({});
 export const emptyBody = z.strictObject({});
 
-/** Creates the schema of a query parameter with a whole number. */
 export const wholeNumber = (min: number, max: number, meaning: string) => {
   const range = `must be a whole number from ${min} to ${max}`;
   return z
@@ -178,7 +170,7 @@ export const wholeNumber = (min: number, max: number, meaning: string) => {
 
 /**
  * Returns metadata that replaces the generated schema of a field in the API documentation, except its description and
- * example. Use it for values that are parsed from text, and for rules that are written as code.
+ * example.
  */
 export const described = (schema: Readonly<Record<string, unknown>>) => ({
   override: ({ jsonSchema }: { readonly jsonSchema: Record<string, unknown> }) => {
@@ -194,8 +186,7 @@ export const described = (schema: Readonly<Record<string, unknown>>) => ({
 });
 
 /**
- * Creates the schema of one line of free text. The length is counted in code points, as in JSON Schema, not in UTF-16
- * units.
+ * The length is counted in code points, as in JSON Schema, not in UTF-16 units.
  *
  * @param min 1 for a text that must not be blank
  */
@@ -214,7 +205,7 @@ export const freeText = (max: number, min: 0 | 1 = 0, subject = '') =>
       pattern: (min === 0 ? ONE_LINE : ONE_LINE_NOT_BLANK).source,
     });
 
-/** Creates the schema of free text with line breaks and tabs. The length is counted as in {@link freeText}. */
+/** The length is counted as in {@link freeText}. */
 export const freeLines = (max: number) =>
   z
     .string('must be a string')
@@ -225,7 +216,6 @@ export const freeLines = (max: number) =>
 /** Latest accepted time, in Unix seconds: the last one with ten digits, in the year 2286. */
 export const MAX_UNIX_SECONDS = 9_999_999_999;
 
-/** Schema of a body field with a time, in Unix seconds. */
 export const unixSecond = z
   .int('must be a JSON integer, in Unix seconds')
   .min(0, 'must be at least 0')

@@ -1,8 +1,8 @@
 import type { RoutingRule } from '../kernel/contract/environment.ts';
 
-/** Names for payment requests over events. The stack, the function and the NATS bridge share them. */
+/** The stack, the function and the NATS bridge share these names. */
 
-/** The `detail-type` of a payment request on the bus. The event's `detail` is the request. */
+/** The event's `detail` is the request. */
 export const PAYMENT_REQUESTED = 'payment.requested.v1';
 
 /** The `source` of payment requests on the bus, unless the settings name another source. */
@@ -13,7 +13,7 @@ export const REQUESTS_SOURCE = 'payonce.requests';
  * this queue.
  */
 export const RequestAttribute = {
-  /** The NATS subject that the message was published to. The bridge sets it. */
+  /** The NATS subject that the message was published to. */
   subject: 'subject',
   /** `base64` when the body contains bytes that an SQS message cannot contain. */
   encoding: 'encoding',
@@ -23,7 +23,7 @@ export const RequestAttribute = {
   sentAt: 'sent_at',
 } as const;
 
-/** Builds the names of senders. The settings map each name to a tenant and a mode. */
+/** The settings map each name to a tenant and a mode. */
 export const senderName = {
   bus: (source: string, account: string) => `bus:${source}:${account}`,
   queue: (name: string) => `queue:${name}`,
@@ -36,7 +36,6 @@ export const senderName = {
  * `Environment`, because every function bundles that list.
  */
 export const IntakeEnvironment = {
-  /** {@link IntakeSettings} as JSON. */
   settings: 'PAYMENT_REQUESTS',
   queueUrl: 'PAYMENT_REQUESTS_QUEUE_URL',
 } as const;
@@ -44,7 +43,6 @@ export const IntakeEnvironment = {
 export interface IntakeSettings {
   /** Maximum age of an event that may start a payment, in hours. Older events are parked. */
   readonly oldestHours: number;
-  /** Maps each sender to the tenant and mode for which it may request payments. */
   readonly senders: readonly {
     readonly sender: string;
     readonly tenant: string;

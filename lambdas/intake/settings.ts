@@ -5,7 +5,6 @@ import { jsonOf, queueUrl, readVariables, type Variables } from '../kernel/platf
 import type { Owner } from '../tenants/owners.ts';
 import { IntakeEnvironment, type IntakeSettings } from './contract.ts';
 
-/** The settings of the function that processes payment requests, in addition to the settings of payments. */
 export interface IntakeConfig {
   readonly oldestMs: number;
   readonly senders: ReadonlyMap<string, Owner>;
@@ -28,11 +27,7 @@ const environment = z.object({
   [Environment.parkingQueueUrl]: queueUrl,
 });
 
-/**
- * Reads the settings of the function.
- *
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readIntakeConfig(variables: Variables): IntakeConfig {
   const data = readVariables(environment, variables);
   const { oldestHours, senders, queues } = data[IntakeEnvironment.settings];

@@ -3,25 +3,19 @@ import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/**
- * Returns the id of the operation that accepts a scheduled run. All invocations of the schedule for this run derive the
- * same id.
- */
+/** All invocations of the schedule for this run derive the same id. */
 export function clockedRunOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.acceptedRun}${derivedCharacters(digest, ['clocked_run', runId])}` as OperationId;
 }
 
-/** Returns the id of the operation that accepts a run requested by an operator. */
 export function deriveRunOperation(digest: Digest, scope: OperatorKeyScope): OperationId {
   return `${OperationPrefix.acceptedRun}${derivedCharacters(digest, ['run_by_hand', ...operatorParts(scope)])}` as OperationId;
 }
 
-/** Returns the id of the operation with which the executor requests a run. */
 export function runCallOperation(digest: Digest, runId: string): OperationId {
   return `${OperationPrefix.askedRun}${derivedCharacters(digest, ['run_call', runId])}` as OperationId;
 }
 
-/** Returns the id of the operation that works on the next page of a run. */
 export function runPageOperation(runId: string): OperationId {
   return `rpg_${runId}` as OperationId;
 }

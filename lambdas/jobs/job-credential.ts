@@ -16,10 +16,7 @@ export interface JobCredentialClaims {
   readonly scopes: readonly string[];
 }
 
-/**
- * The possible results of verifying a credential, in order of precedence. All invalid credentials get the same verdict,
- * so that a caller does not learn the reason.
- */
+/** All invalid credentials get the same verdict, so that a caller does not learn the reason. */
 export type CredentialVerdict =
   | { readonly kind: 'refused' }
   | { readonly kind: 'valid'; readonly runId: string; readonly scopes: readonly string[] };
@@ -42,21 +39,16 @@ const LIFETIME_SECONDS = 60;
  * refused by mistake prevents the run.
  */
 const CLOCK_TOLERANCE_SECONDS = 600;
-/** Matches three segments of base64url, at most 2,000 characters in total. */
 const COMPACT_JWS = /^(?=.{1,2000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const claimsOf = z.object({ sub: z.string().min(1), iat: z.int(), exp: z.int(), scope: z.string() });
 
-/** Returns whether a bearer token has the form of a credential. API keys never have this form. */
+/** API keys never have this form. */
 export function hasJobCredentialFormat(token: string): boolean {
   return COMPACT_JWS.test(token);
 }
 
-/**
- * Signs a credential with the first active secret.
- *
- * @throws the errors of `ActiveSecrets`; TerminalError `secret_malformed` when there is no secret
- */
+/** @throws the errors of `ActiveSecrets`; TerminalError `secret_malformed` when there is no secret */
 export async function signJobCredential(
   { secrets, secretId, clock }: CredentialTools,
   { path, runId, scopes }: JobCredentialClaims,
@@ -75,8 +67,7 @@ export async function signJobCredential(
 }
 
 /**
- * Verifies that the executor signed the token for `path`. If no cached secret verifies the token, the secrets are read
- * again, because a new one may have been added.
+ * If no cached secret verifies the token, the secrets are read again, because a new one may have been added.
  *
  * @throws the errors of `ActiveSecrets`
  */
@@ -96,11 +87,7 @@ export async function verifyJobCredential(
 
 const REFUSED = { kind: 'refused' } as const;
 
-/**
- * Verifies a token with the given secrets.
- *
- * @returns `other_key` when the token was signed with none of these secrets
- */
+/** @returns `other_key` when the token was signed with none of these secrets */
 async function verifyWith(
   secrets: readonly string[],
   token: string,

@@ -1,8 +1,7 @@
 import { Cron } from 'croner';
 
 /**
- * A parsed schedule expression of EventBridge Scheduler (EventBridge Scheduler user guide, "Schedule types"). Synthesis
- * and the API use the same parser. Only this file translates between AWS's syntax and the syntax of `croner`.
+ * Synthesis and the API use the same parser. Only this file translates between AWS's syntax and the syntax of `croner`.
  */
 export type Schedule =
   | { readonly kind: 'rate'; readonly everyMs: number }
@@ -47,11 +46,7 @@ const [DAY_OF_MONTH, DAY_OF_WEEK] = [2, 4];
 /** Maximum value of each field. AWS's `n/step` covers the values from `n` to this maximum. */
 const LAST = [59, 23, 31, 12, 7, 2199];
 
-/**
- * Parses a schedule expression.
- *
- * @param timeZone an IANA time zone name; applies to `cron` only. @default UTC
- */
+/** @param timeZone an IANA time zone name; applies to `cron` only. @default UTC */
 export function readSchedule(text: string, timeZone?: string): ReadSchedule {
   const { value, unit, many } = RATE.exec(text)?.groups ?? {};
   if (value !== undefined && unit !== undefined) return readRate(Number(value), unit as keyof typeof UNITS_MS, many);
@@ -88,7 +83,6 @@ function readCron(fields: readonly string[], timeZone: string): ReadSchedule {
   }
 }
 
-/** Translates a cron field from AWS's syntax to the library's syntax. */
 function translated(field: string, index: number): string {
   if (field === '?') return '*';
   // In AWS's syntax, `L` is the last day of a week that begins on Sunday.
@@ -103,7 +97,6 @@ function invalid(reason: string): ReadSchedule {
 /** Matches names in the IANA time zone database: each segment begins with a capital letter. Does not match offsets. */
 const ZONE_NAME = /^[A-Z][A-Za-z0-9_+-]*(?:\/[A-Z][A-Za-z0-9_+-]*){0,2}$/;
 
-/** Returns whether `name` is a time zone of the IANA time zone database. */
 export function isTimeZone(name: string): boolean {
   if (!ZONE_NAME.test(name)) return false;
   try {
@@ -146,7 +139,6 @@ export function nextScheduled(schedule: Schedule, nowMs: number, lastMs?: number
 const LARGEST_SHIFT_MS = 2 * 3_600_000;
 const HALF_AN_HOUR_MS = 1_800_000;
 
-/** Returns whether the local time already occurred half an hour to two hours before. */
 function isSecondStrike(cron: Cron, timeMs: number): boolean {
   const wall = wallClock(cron, timeMs);
   for (let agoMs = HALF_AN_HOUR_MS; agoMs <= LARGEST_SHIFT_MS; agoMs += HALF_AN_HOUR_MS) {

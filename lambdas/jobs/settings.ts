@@ -48,11 +48,7 @@ export interface ExecutorConfig {
   readonly apiUrl: string;
 }
 
-/**
- * Reads the settings of the executor.
- *
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readExecutorConfig(environment: Variables): ExecutorConfig {
   const data = readVariables(executor, environment);
   return {
@@ -71,26 +67,22 @@ export interface JobsApiConfig {
   readonly listed: readonly ListedJob[];
 }
 
-/** Reads the system of record for payments. @throws Error as {@link readExecutorConfig} */
+/** @throws Error as {@link readExecutorConfig} */
 export function readAuthority(environment: Variables): Authority {
   return readVariable(Environment.authority, authority, environment) ?? 'dynamodb';
 }
 
-/** Returns the jobs of this deployment. @throws Error as {@link readExecutorConfig} */
+/** @throws Error as {@link readExecutorConfig} */
 export function readOwnJobs(environment: Variables): readonly JobEntry[] {
   return jobsOf(readAuthority(environment));
 }
 
-/** Reads the jobs that other services run. @throws Error as {@link readExecutorConfig} */
+/** @throws Error as {@link readExecutorConfig} */
 export function readListedJobs(environment: Variables): readonly ListedJob[] {
   return readVariable(Environment.listedJobs, listedJobs, environment);
 }
 
-/**
- * Reads the settings of the jobs API.
- *
- * @throws Error as {@link readExecutorConfig}
- */
+/** @throws Error as {@link readExecutorConfig} */
 export function readJobsApiConfig(environment: Variables): JobsApiConfig {
   const data = readVariables(api, environment);
   return {
@@ -107,12 +99,8 @@ export function readJobsApiConfig(environment: Variables): JobsApiConfig {
   };
 }
 
-/** The settings of a worker, except the settings of its jobs. */
 export interface JobWorkerConfig {
-  /**
-   * URL of the worker's queue. The worker receives its messages from this queue, and sends the message for the next
-   * page to it.
-   */
+  /** The worker receives its messages from this queue, and sends the message for the next page to it. */
   readonly queueUrl: string;
   readonly parkingQueueUrl: string;
 }
@@ -122,11 +110,7 @@ const OWN_QUEUES = {
   upkeep: Environment.upkeepJobsQueueUrl,
 } as const satisfies Record<JobWorkerName, string>;
 
-/**
- * Reads the settings of a worker.
- *
- * @throws Error as {@link readExecutorConfig}
- */
+/** @throws Error as {@link readExecutorConfig} */
 export function readJobWorkerConfig(environment: Variables, name: JobWorkerName): JobWorkerConfig {
   return {
     queueUrl: readVariable(OWN_QUEUES[name], queueUrl, environment),

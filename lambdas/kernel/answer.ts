@@ -1,4 +1,4 @@
-/** Response to a client: status, relevant headers and body text. A stored response is replayed verbatim. */
+/** A stored response is replayed verbatim. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
@@ -11,11 +11,7 @@ export interface Answer {
  */
 const OMITTED = '"$details":0';
 
-/**
- * Returns the response to store, with a placeholder instead of its personal fields.
- *
- * @param fields JSON text of the fields to omit, without braces
- */
+/** @param fields JSON text of the fields to omit, without braces */
 export function omitDetails(answer: Answer, fields: string): Answer {
   return { ...answer, body: answer.body.replace(fields, () => OMITTED) };
 }
@@ -28,7 +24,7 @@ export function restoreDetails(answer: Answer, fields: string): Answer {
   return { ...answer, body: answer.body.replace(OMITTED, () => fields) };
 }
 
-/** Renders the fields of an object as JSON text, without braces. */
+/** Without braces. */
 export function jsonFields(fields: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(fields).slice(1, -1);
 }
@@ -42,7 +38,6 @@ export interface Problem {
   readonly code: string;
   readonly title: string;
   readonly detail: string;
-  /** The request field that is invalid. */
   readonly param?: string;
 }
 

@@ -1,10 +1,10 @@
 import type { Entropy } from './world.ts';
 
 /**
- * Returns a random wait with full jitter. If callers fail together, full jitter spreads their retries evenly over the
- * whole wait. With equal jitter, whose wait is always at least half of the maximum, all callers together need more
- * calls and more time to succeed (M. Brooker, "Exponential Backoff And Jitter", AWS Architecture Blog; AWS Builders'
- * Library, "Timeouts, retries, and backoff with jitter").
+ * If callers fail together, full jitter spreads their retries evenly over the whole wait. With equal jitter, whose wait
+ * is always at least half of the maximum, all callers together need more calls and more time to succeed (M. Brooker,
+ * "Exponential Backoff And Jitter", AWS Architecture Blog; AWS Builders' Library, "Timeouts, retries, and backoff with
+ * jitter").
  *
  * @returns more than 0 and at most the whole wait, in the unit of `wait`
  */

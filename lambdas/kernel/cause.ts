@@ -9,23 +9,14 @@ export const KEY_ID = /^key_[a-z2-7]{16}$/;
 /** Length of an API key's id in bytes: 80 bits, encoded as 16 base32 characters. */
 const KEY_ID_BYTES = 10;
 
-/**
- * Derives the id of an API key.
- *
- * @param hash SHA-256 of the API key
- */
 export function keyIdOf(hash: Uint8Array): KeyId {
   return `key_${base32(hash.subarray(0, KEY_ID_BYTES))}` as KeyId;
 }
 
-/**
- * The cause of a transition. Each transition stores its cause, so that an auditor can find the request, event or run
- * behind it.
- */
+/** Each transition stores its cause, so that an auditor can find the request, event or run behind it. */
 export type Cause =
   | RequestCause
   | OperatorCause
-  /** A processor's callback, identified by the processor's event id. */
   | { readonly by: 'callback'; readonly eventId: string }
   | EventCause
   /**
@@ -40,7 +31,6 @@ export interface RequestCause {
   readonly keyId: KeyId;
 }
 
-/** An event that requested the payment. */
 export interface EventCause {
   readonly by: 'event';
   /** The sender's id for the event. */
@@ -49,7 +39,7 @@ export interface EventCause {
   readonly sender: string;
 }
 
-/** An operator's request. The transition's subject contains the reason. */
+/** The transition's subject contains the reason. */
 export interface OperatorCause extends Pick<RequestCause, 'requestId'> {
   readonly by: 'operator';
   readonly operator: string;
@@ -57,14 +47,11 @@ export interface OperatorCause extends Pick<RequestCause, 'requestId'> {
   readonly identity: string;
 }
 
-/** The time and cause of a transition. */
 export interface Occasion {
-  /** Unix milliseconds. */
   readonly occurredAtMs: number;
   readonly cause: Cause;
 }
 
-/** Renders a cause as the API shows it. */
 export function causeObject(cause: Cause): Record<string, unknown> {
   switch (cause.by) {
     case 'request':

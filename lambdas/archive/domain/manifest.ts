@@ -37,7 +37,7 @@ export interface LineMark {
   readonly event?: string;
 }
 
-/** Its key contains the SHA-256 of its content. */
+/** The key contains the SHA-256 of the content. */
 export interface ListedObject {
   readonly name: string;
   readonly lines: number;

@@ -64,8 +64,8 @@ async function publishBatch(
 }
 
 /**
- * Makes one request. After any other fault, the caller publishes the events again: a duplicate is harmless, a lost
- * event is not.
+ * After any fault except {@link BUS_CALL_INVALID}, the caller publishes the events again: a duplicate is harmless, a
+ * lost event is not.
  */
 async function publishOnce(publisher: EventPublisher, events: readonly AnyEvent[]): Promise<readonly PublishOutcome[]> {
   try {

@@ -65,7 +65,7 @@ const READ_AT_ONCE = 20;
 interface Part extends Pick<Republished, 'found' | 'published'> {
   /** The events cannot be read, or the bus refuses them permanently. */
   readonly unpublishable: readonly OutcomePlace[];
-  /** If false, the caller must repeat it later. */
+  /** If false, the caller must repeat the part later. */
   readonly isFinished: boolean;
   /** Whether the part's events are still in the projector's queue, so that nothing was published. @default false */
   readonly isQueued?: boolean;

@@ -69,7 +69,7 @@ export interface DataExport extends ExportKey {
   /** Number of rows in saved parts and in the file of remaining rows. */
   readonly rows: number;
   readonly readRows: number;
-  /** Of the saved parts. */
+  /** Size of the saved parts, in bytes. */
   readonly bytes: number;
   readonly endedAtMs?: number;
   readonly failure?: 'not_readable' | 'too_large' | 'upload_lost';

@@ -11,7 +11,7 @@ export type MadeExport =
   | { readonly kind: 'too_many' };
 
 export interface ExportStore {
-  /** Its row is also the permanent record of the request. */
+  /** The row is also the permanent record of the request. */
   make(asked: DataExport, activity: ActivityDraft): Promise<MadeExport>;
   /** With strong consistency. */
   read(key: ExportKey): Promise<DataExport | undefined>;
@@ -20,7 +20,7 @@ export interface ExportStore {
    * @returns undefined when no export has the id `after`
    */
   list(owner: ViewOwner, limit: number, after?: string): Promise<readonly DataExport[] | undefined>;
-  /** Of all tenants, with strong consistency. */
+  /** Includes all tenants, with strong consistency. */
   open(): Promise<readonly ExportKey[]>;
   /** @returns false when another writer has already written the next revision */
   save(now: DataExport): Promise<boolean>;

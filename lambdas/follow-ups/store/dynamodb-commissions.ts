@@ -18,7 +18,7 @@ const COMMISSIONS_DUE: DueRows<CommissionDue> = {
   parse: parseCommissionDue,
 };
 
-/** The consumer of commission events writes them. */
+/** The consumer of commission events writes the commissions. */
 export class DynamoDbCommissions implements CommissionBook {
   readonly due: CommissionBook['due'];
   readonly #tools: QueueTools;

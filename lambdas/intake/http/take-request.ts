@@ -20,9 +20,9 @@ import type { IsTenant, Owner } from '../../tenants/owners.ts';
 import type { ParkedReason, RequestMessage, RequestQueue } from '../use/request-queue.ts';
 
 /**
- * Processes one payment request from an event. Every transport delivers at least once: a request may arrive repeatedly
- * after a lost acknowledgement, late, or concurrently with another delivery. Each delivery runs through the steps of
- * `POST /v1/payments`, with the event's id as the key, so the payer is charged once:
+ * Every transport delivers at least once: a request may arrive repeatedly after a lost acknowledgement, late, or
+ * concurrently with another delivery. Each delivery runs through the steps of `POST /v1/payments`, with the event's id
+ * as the key, so the payer is charged once:
  *
  *   naive   receive ── charge ── acknowledge ✗ lost ── receive ── charge again
  *   here    receive ── claim ── charge ── commit ── acknowledge ✗ lost ── receive ── claim: completed ── acknowledge
@@ -91,14 +91,10 @@ export async function takeRequest(tools: IntakeTools, { message, sent }: ReadMes
   }
 }
 
-/**
- * Results after which the transport acknowledges the event. After an error, the transport redelivers, resends or parks
- * it.
- */
+/** Results after which the transport acknowledges the event. */
 export type Taken = 'done' | 'done_before' | 'parked' | 'waits';
 
 export interface IntakeTools extends NewPaymentTools {
-  /** Tenant and mode of each sender, by the sender's name. */
   readonly senders: ReadonlyMap<string, Owner>;
   readonly isTenant: IsTenant;
   /**
@@ -139,7 +135,7 @@ type ReadRequest =
   | { readonly kind: 'request'; readonly request: CreatePayment; readonly sentAtMs: number }
   | { readonly kind: 'refused'; readonly reason: ParkedReason; readonly detail: string };
 
-/** Reads an event by the rules of `POST /v1/payments`. The event's sender determines tenant and mode. */
+/** The event's sender determines tenant and mode. */
 function readRequest(
   { digest, clock }: Pick<IntakeTools, 'digest' | 'clock'>,
   { sender, sentAtMs }: RequestMessage,
@@ -180,21 +176,17 @@ function detailOf({ code, detail, param }: Problem): string {
   return [code, ...(param === undefined ? [] : [param]), detail].join(': ');
 }
 
-/** A message that was parsed and searched for sensitive content. No later step does this again. */
+/** No later step parses or searches the message again. */
 export interface ReadMessage {
   /**
    * The message without content that must not be stored: a payload that is too long is truncated, and a payload that
    * contains a card number or a secret is removed.
    */
   readonly message: RequestMessage;
-  /** The parsed body, or the problem for which the message is refused. */
   readonly sent: Parsed<JsonObject>;
 }
 
-/**
- * Reads and searches a message only up to the maximum size that may be stored. Reading ten megabytes at each delivery
- * would exceed the time limit of the function.
- */
+/** Reading ten megabytes at each delivery would exceed the time limit of the function. */
 export function readMessage(whole: RequestMessage): ReadMessage {
   const message = { ...whole, payload: whole.payload.subarray(0, MAX_BODY_BYTES + 1) };
   const without = { ...whole, payload: new Uint8Array() };
@@ -207,10 +199,7 @@ export function readMessage(whole: RequestMessage): ReadMessage {
   return found === undefined ? { message, sent } : { message: without, sent: { kind: 'refused', problem: found } };
 }
 
-/**
- * Returns the payload decoded as UTF-8, as UTF-8 with its `\u` escapes resolved, and as Latin-1. The payload may be
- * invalid JSON.
- */
+/** As UTF-8, as UTF-8 with its `\u` escapes resolved, and as Latin-1. The payload may be invalid JSON. */
 function textsOf(payload: Uint8Array): readonly string[] {
   const bytes = Buffer.from(payload);
   const text = bytes.toString('utf8');
@@ -226,16 +215,13 @@ async function hasBegun({ store }: IntakeTools, { paymentId }: CreatePayment): P
   return (await store.readPayment(paymentId)) !== undefined;
 }
 
-/**
- * Returns whether the request differs from the payment. Compares the terms in the payment's chain, because the record
- * with the fingerprint no longer exists.
- */
+/** Compares the terms in the payment's chain, because the record with the fingerprint no longer exists. */
 async function isChanged({ store, digest }: IntakeTools, request: CreatePayment): Promise<boolean> {
   const chain = await store.readPayment(request.paymentId);
   return chain !== undefined && !isRequestedBy(digest, chain.first, request);
 }
 
-/** Applies the same limits as for HTTP requests. If the limits cannot be read, admits the request without delay. */
+/** If the limits cannot be read, admits the request without delay. */
 async function admit({ limits, telemetry }: IntakeTools, owner: Owner): ReturnType<TenantLimits['admit']> {
   return limits.admit({ ...owner, kind: 'payments' }).catch((error: unknown) => {
     if (!isTransient(error)) throw error;

@@ -31,10 +31,8 @@ export interface TransportTools extends Omit<IntakeTools, 'telemetry'>, Pick<Mes
 type KafkaEvent = MSKEvent | SelfManagedKafkaEvent;
 type KafkaRecord = KafkaEvent['records'][string][number];
 
-/** Redelivery delay of a failed Kafka record, in seconds. */
 const AGAIN_SECONDS = 30;
 
-/** Creates the handler for all transports. */
 export function paymentRequests(tools: TransportTools) {
   return async (event: SQSEvent | KafkaEvent, context?: RemainingTime): Promise<SQSBatchResponse | undefined> =>
     'Records' in event ? takeFromQueue(tools, event.Records, context) : takeFromTopics(tools, event);
@@ -42,10 +40,7 @@ export function paymentRequests(tools: TransportTools) {
 
 // -------------------------------------------------------------------------------------------------------------------- SQS
 
-/**
- * Processes a batch of independent messages. SQS redelivers only the messages that must wait. Each message's failures
- * are counted in an attribute of the message.
- */
+/** Each message's failures are counted in an attribute of the message. */
 async function takeFromQueue(
   tools: TransportTools,
   records: readonly SQSRecord[],
@@ -78,10 +73,7 @@ interface Settled extends ConsumedMessage {
   readonly state?: FailedMessageState;
 }
 
-/**
- * Returns the functions that park a failed message, or resend it to Payonce's own queue. Both include the message's
- * sender.
- */
+/** Both functions include the message's sender. */
 function parkingOf(
   { requests }: Pick<TransportTools, 'requests'>,
   message: RequestMessage,
@@ -93,8 +85,8 @@ function parkingOf(
 }
 
 /**
- * Reads a message. Only Payonce, the bus and the NATS bridge can write to Payonce's own queue, so the attributes of its
- * messages are trusted. All other queues have a single sender, who sets the attributes, so the attributes are ignored.
+ * Only Payonce, the bus and the NATS bridge can write to Payonce's own queue, so the attributes of its messages are
+ * trusted. All other queues have a single sender, who sets the attributes, so the attributes are ignored.
  */
 function readQueued({ queues }: Pick<TransportTools, 'queues'>, record: SQSRecord): RequestMessage {
   const { body, attributes, eventSourceARN } = record;
@@ -119,9 +111,8 @@ const envelope = z.looseObject({
 });
 
 /**
- * Reads an event from the bus. EventBridge sets the account, so a sender cannot claim another account. If the JSON is
- * ambiguous, for example because a key occurs twice, the payload is the whole text. The request is then refused as
- * malformed, under its sender's name.
+ * EventBridge sets the account, so a sender cannot claim another account. If the JSON is ambiguous, for example because
+ * a key occurs twice, the payload is the whole text. The request is then refused as malformed, under its sender's name.
  */
 function readOnBus(body: string, sentAtMs: number): RequestMessage {
   const json = parseStrictJson(body);
@@ -143,10 +134,10 @@ function looselyParsed(text: string): unknown {
 // ------------------------------------------------------------------------------------------------------------------ Kafka
 
 /**
- * Processes Kafka records. Lambda reads the partitions in order. It retries a failed batch until the batch's records
- * expire, and reads no later record during that time. Without provisioned mode, Lambda ignores partial responses of the
- * function (AWS Lambda developer guide, "Configuring error handling controls for Kafka event sources"). Therefore, a
- * record that cannot be settled now is sent to the queue and redelivered from there.
+ * Lambda retries a failed batch until the batch's records expire, and reads no later record during that time. Without
+ * provisioned mode, Lambda ignores partial responses of the function (AWS Lambda developer guide, "Configuring error
+ * handling controls for Kafka event sources"). Therefore, a record that cannot be settled now is sent to the queue and
+ * redelivered from there.
  *
  * @throws when a record can neither be processed nor sent to the queue; the whole batch is then redelivered
  */

@@ -9,8 +9,8 @@ import type { RequestMessage, RequestQueue } from '../use/request-queue.ts';
 const LONGEST_DETAIL = 256;
 
 /**
- * Writes to the queue of requests and to the queue of parked requests. Messages contain everything that a redelivery or
- * redrive needs: a parked message is read again after it is moved back.
+ * Messages contain everything that a redelivery or redrive needs: a parked message is read again after it is moved
+ * back.
  */
 export class SqsRequestQueue implements RequestQueue {
   readonly #client: SQSClient;
@@ -44,15 +44,12 @@ export function configuredRequestQueue(
   return new SqsRequestQueue(sqs(), urls);
 }
 
-/**
- * Returns the attribute with the number of failures; none for 0 failures. A parked message has no such attribute, so
- * that the count starts at 0 again when the message is redriven.
- */
+/** A parked message has no such attribute, so that the count starts at 0 again when the message is redriven. */
 function failuresOf({ failures = 0 }: RequestMessage): Readonly<Record<string, string>> {
   return failures === 0 ? {} : { [FAILURES_ATTRIBUTE]: String(failures) };
 }
 
-/** Matches text that contains only characters that a message may contain (Amazon SQS API reference, "SendMessage"). */
+/** Characters that a message may contain (Amazon SQS API reference, "SendMessage"). */
 const SENDABLE = /^[\t\n\r\x20-\ud7ff\ue000-\ufffd\u{10000}-\u{10ffff}]+$/u;
 
 function contentOf({ sender, payload, sentAtMs }: RequestMessage, more: Readonly<Record<string, string>>) {

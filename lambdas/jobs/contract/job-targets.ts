@@ -43,7 +43,6 @@ export function windowOf({ every, window }: TargetJob): number {
   return window ?? Math.min(every, LONGEST_DEFAULT_WINDOW_SECONDS);
 }
 
-/** A job of a target, with the fields that the list of jobs and the check for overdue jobs need. */
 export interface ListedJob extends Pick<TargetJob, 'id' | 'why' | 'schedule' | 'every' | 'timeZone'> {
   readonly target: string;
   /** Maximum time from the scheduled time of a run until the target accepts the run, in seconds. */
@@ -60,12 +59,10 @@ export function listedJobs(targets: JobTargets): readonly ListedJob[] {
   );
 }
 
-/** A target as configured for the function that calls it. */
 export interface CalledTarget {
   readonly url: string;
   /** Id of the secret that signs credentials for this target only. */
   readonly secretId: string;
-  /** Jobs by id. */
   readonly jobs: Readonly<Record<string, CalledJob>>;
 }
 
@@ -81,9 +78,7 @@ interface CalledJob {
  */
 export const JOB_TARGETS_TIMEOUT_SECONDS = 25;
 
-/** The environment variables of the function that calls targets. */
 export const TargetEnvironment = {
-  /** JSON object that maps target names to `CalledTarget`. */
   targets: 'JOB_TARGETS',
   queueUrl: 'TARGET_CALLS_QUEUE_URL',
   missedQueueUrl: 'MISSED_QUEUE_URL',

@@ -6,10 +6,7 @@ export interface JobEntry {
   readonly id: string;
   /** The purpose, in one line. */
   readonly why: string;
-  /**
-   * Schedule in the syntax of EventBridge Scheduler: `rate(5 minutes)`, `cron(15 2 * * ? *)` (EventBridge Scheduler
-   * user guide, "Schedule types").
-   */
+  /** Schedule in the syntax of EventBridge Scheduler (user guide, "Schedule types"). */
   readonly schedule: string;
   /**
    * The longest interval between two scheduled times, in seconds, at most a week. An alarm is raised when no run has
@@ -115,7 +112,6 @@ export const JOBS = [
     every: 1 * DAYS,
     path: runsOf('reconcile-days'),
     scopes: [JOBS_RUN],
-    // Half of the interval between two runs.
     maxDuration: 720 * MINUTES,
     worker: 'upkeep',
   },
@@ -167,10 +163,8 @@ const POSTGRES_JOBS = [
 export type JobId = (typeof JOBS)[number]['id'];
 export type PostgresJobId = (typeof POSTGRES_JOBS)[number]['id'];
 
-/** System of record for payments. */
 export type Authority = 'dynamodb' | 'postgres';
 
-/** Returns the jobs of a deployment. */
 export function jobsOf(authority: Authority): readonly (JobEntry & { readonly id: JobId | PostgresJobId })[] {
   return authority === 'postgres' ? [...JOBS, ...POSTGRES_JOBS] : JOBS;
 }
@@ -182,11 +176,7 @@ export function jobsOf(authority: Authority): readonly (JobEntry & { readonly id
  */
 export type JobOf<Worker extends JobWorkerName> = Extract<(typeof JOBS)[number], { readonly worker: Worker }>['id'];
 
-/**
- * Finds a job by its id, including the jobs that only deployments with PostgreSQL have.
- *
- * @returns undefined when there is no such job
- */
+/** Also finds the jobs that only deployments with PostgreSQL have. */
 export function jobEntry(id: string): (JobEntry & { readonly id: JobId | PostgresJobId }) | undefined {
   return jobsOf('postgres').find((entry) => entry.id === id);
 }

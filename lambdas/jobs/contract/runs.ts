@@ -40,19 +40,13 @@ export interface JobFiring {
   readonly scheduledTime: string;
 }
 
-/**
- * Timeout of the executor, in seconds. The executor reads a record and a secret, makes one request of at most ten
- * seconds, and writes a record.
- */
+/** Timeout of the executor, in seconds. */
 export const EXECUTOR_TIMEOUT_SECONDS = 20;
 
 /** Timeout of the jobs API, in seconds. Accepting a run takes a few reads, a write and a message. */
 export const JOBS_API_TIMEOUT_SECONDS = 10;
 
-/**
- * Job metrics. Workers emit them, and the stacks define alarms on them. A metric of one job has the job's id as a
- * dimension.
- */
+/** A metric of one job has the job's id as a dimension. */
 export const JobMetric = {
   /** Number of jobs that had no successful run in time. Reported every five minutes, even when it is zero. */
   overdue: 'jobs_overdue',
@@ -70,7 +64,6 @@ export const JobMetric = {
 
 export type JobMetricName = (typeof JobMetric)[keyof typeof JobMetric];
 
-/** Metrics that are counted per job. */
 export type CountedMetric = Exclude<JobMetricName, typeof JobMetric.overdue>;
 
 /** The dimension whose value is the job id. All workers share the service name `jobs`. */

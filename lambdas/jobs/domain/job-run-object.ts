@@ -1,7 +1,7 @@
 import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { JobRun } from './job-run.ts';
 
-/** Renders a run as the API shows it. Times are Unix seconds. */
+/** Times are Unix seconds. */
 export function jobRunObject(run: JobRun): Record<string, unknown> {
   const { startedAtMs, endedAtMs } = run;
   return {
@@ -26,10 +26,7 @@ export function jobRunObject(run: JobRun): Record<string, unknown> {
   };
 }
 
-/**
- * Builds the response to the request that accepted a run. A replay returns the stored response, which describes the run
- * at its acceptance.
- */
+/** A replay returns the stored response, which describes the run at its acceptance. */
 export function acceptedAnswer(run: JobRun): Answer {
   return {
     status: 202,

@@ -14,11 +14,11 @@ export interface JobRun {
   readonly scheduledForMs: number;
   readonly status: RunStatus;
   readonly acceptedAtMs: number;
-  /** Unix milliseconds. Absent until a worker has begun. */
+  /** Absent until a worker has begun. */
   readonly startedAtMs?: number;
-  /** Unix milliseconds. Absent until the run has succeeded or failed. */
+  /** Absent until the run has succeeded or failed. */
   readonly endedAtMs?: number;
-  /** The cursor of the page to process next. Absent on the first page. */
+  /** Absent on the first page. */
   readonly cursor?: string;
   /** Number of times that a worker began the page at the cursor without finishing it. */
   readonly attempts: number;
@@ -37,7 +37,7 @@ export interface JobRun {
   readonly failed: number;
   /** The names of skipped items, which crashed their worker repeatedly; at most the first 20. */
   readonly skipped: readonly string[];
-  /** The names of items that failed for other reasons; at most the first 20. Absent when there are none. */
+  /** Absent when there are none. */
   readonly failedItems?: readonly string[];
   readonly reason?: string;
   /**
@@ -48,8 +48,7 @@ export interface JobRun {
 }
 
 /**
- * Returns the run-id for a scheduled time. The run-id does not contain the Scheduler's execution id, which changes with
- * every attempt.
+ * The run-id does not contain the Scheduler's execution id, which changes with every attempt.
  *
  * @param scheduledForMs Unix milliseconds, truncated to whole seconds
  */
@@ -80,7 +79,6 @@ export function isEnded({ status }: JobRun): boolean {
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
-/** The maximum number of items of a page. */
 export const PAGE_ITEMS = 100;
 
 /**
@@ -106,22 +104,20 @@ const SKIP_AFTER_ATTEMPTS = 2;
 const MAX_NAMES = 20;
 const LONGEST_NAME = 200;
 
-/** How the next attempt processes the current page. `pass_over`: skip one item. */
+/** `pass_over`: skip one item. */
 export type PageAttempt = 'whole_page' | 'one_item' | 'pass_over' | 'give_up';
 
 export type RunCounts = Pick<JobRun, 'done' | 'left' | 'failed'>;
 
-/** Result of processing the items before `cursor`. Without a cursor, no items remain. */
+/** Without a cursor, no items remain. */
 export interface PageProgress {
   readonly counts: RunCounts;
-  /** Number of items that were processed. */
   readonly items: number;
-  /** The names of the failed items. */
   readonly failures?: readonly string[];
   readonly cursor?: string;
 }
 
-/** Decides how to process the page at the cursor. `attempts` counts earlier attempts only. */
+/** `attempts` counts earlier attempts only. */
 export function nextAttempt({ attempts, oneByOne }: JobRun): PageAttempt {
   if (oneByOne === undefined && attempts < WHOLE_PAGE_ATTEMPTS) return 'whole_page';
   const alone = oneByOne === undefined ? 0 : attempts;
@@ -145,10 +141,7 @@ export function withoutRunningAttempt(run: JobRun, nowMs: number): JobRun {
   return workerLivesMs(run, nowMs) > 0 ? { ...run, attempts: Math.max(0, run.attempts - 1) } : run;
 }
 
-/**
- * Returns the run at the start of a page. It must be written before any item is processed, so that a crash counts as an
- * attempt.
- */
+/** The result must be written before any item is processed, so that a crash counts as an attempt. */
 export function withPageStarted(run: JobRun, nowMs: number): JobRun {
   const begun = {
     ...run,
@@ -161,10 +154,7 @@ export function withPageStarted(run: JobRun, nowMs: number): JobRun {
   return becomesSuspect ? { ...begun, attempts: 1, oneByOne: PAGE_ITEMS } : { ...begun, attempts: run.attempts + 1 };
 }
 
-/**
- * Returns the run after the items before the new cursor were processed. Without a cursor, the run has succeeded, even
- * if items failed.
- */
+/** Without a cursor, the run has succeeded, even if items failed. */
 export function withPageDone(
   run: JobRun,
   { counts, items, failures = [], cursor }: PageProgress,
@@ -176,10 +166,7 @@ export function withPageDone(
   return movedTo(cursor, counted(now, counts), oneByOne > 0 ? oneByOne : undefined, nowMs);
 }
 
-/**
- * Returns the run after an item is skipped. The item is counted as failed, and its name is stored. The next attempt
- * processes a whole page.
- */
+/** The next attempt processes a whole page. */
 export function withSkippedItem(
   run: JobRun,
   item: { readonly name: string; readonly cursor?: string },
@@ -190,21 +177,13 @@ export function withSkippedItem(
   return movedTo(item.cursor, failed, undefined, nowMs);
 }
 
-/**
- * Returns the failed run.
- *
- * @param reason a code; it must not contain secrets
- */
+/** @param reason a code; it must not contain secrets */
 export function withFailure(run: JobRun, reason: string, nowMs: number): JobRun {
   const { begunAtMs: _over, ...rest } = run;
   return { ...rest, status: 'failed', endedAtMs: nowMs, reason, version: run.version + 1 };
 }
 
-/**
- * Returns whether the run has taken too long, or has waited too long for a worker.
- *
- * @param maxDurationSeconds maximum time since the run's start, or since its acceptance if it has not started
- */
+/** @param maxDurationSeconds maximum time since the run's start, or since its acceptance if it has not started */
 export function isOverdue({ startedAtMs, acceptedAtMs }: JobRun, maxDurationSeconds: number, nowMs: number): boolean {
   return nowMs - (startedAtMs ?? acceptedAtMs) > maxDurationSeconds * 1000;
 }

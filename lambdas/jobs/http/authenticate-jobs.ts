@@ -6,26 +6,19 @@ import { bearerToken } from '../../tenants/authenticate.ts';
 import type { IdentifyOperator, Operator } from '../../tenants/operators.ts';
 import { type CredentialVerdict, hasJobCredentialFormat } from '../job-credential.ts';
 
-/** An operator, or the executor with a credential for one run. */
 export type JobsCaller =
   | { readonly kind: 'operator'; readonly operator: Operator; readonly tenantId?: never }
   | { readonly kind: 'executor'; readonly runId: string; readonly tenantId?: never };
 
-/** Verifies that the executor signed this credential for the path. */
 export type VerifyCredential = (credential: string, path: string) => Promise<CredentialVerdict>;
 
-/** A route for operators and optionally for the executor. */
 export interface JobRoute {
   readonly role: OperatorRoute<never>['role'];
   /** @default false: only operators may call the route */
   readonly isForExecutor?: true;
 }
 
-/**
- * Creates a check that admits operators by their role, and the executor by a credential for the requested path.
- *
- * @throws RetryableError when the registry or the secret is unavailable
- */
+/** @throws RetryableError when the registry or the secret is unavailable */
 export function roleOrCredential(identify: IdentifyOperator, verify: VerifyCredential): Admit<JobsCaller, JobRoute> {
   const admitOperator = byRole(identify);
   return async (authorization, route, request) => {

@@ -14,10 +14,7 @@ const firing = z.object({
   scheduledTime: z.iso.datetime({ offset: true }),
 }) satisfies z.ZodType<JobFiring>;
 
-/**
- * Creates the handler that schedules invoke. It requests one run for each invocation. When the handler throws, Lambda
- * retries the invocation; the retry requests the same run-id.
- */
+/** When the handler throws, Lambda retries the invocation; the retry requests the same run-id. */
 export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<RequestedRun> {
   return async (event) => {
     try {
@@ -32,11 +29,7 @@ export function cronExecutor(tools: ExecutorTools): (event: unknown) => Promise<
   };
 }
 
-/**
- * Reads the event of a schedule.
- *
- * @throws TerminalError `firing_malformed` or `job_unknown`; the message quotes the invalid value
- */
+/** @throws TerminalError `firing_malformed` or `job_unknown`; the message quotes the invalid value */
 function readFiring(event: unknown): { readonly entry: JobEntry; readonly scheduledForMs: number } {
   const read = firing.safeParse(event);
   if (!read.success) {
@@ -55,7 +48,6 @@ function readFiring(event: unknown): { readonly entry: JobEntry; readonly schedu
   return { entry, scheduledForMs: Date.parse(scheduledTime) };
 }
 
-/** Maximum length of a value that a message quotes, in characters. */
 const LONGEST_SHOWN = 80;
 
 function shown(given: unknown): string {

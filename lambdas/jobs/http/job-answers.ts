@@ -2,8 +2,6 @@ import * as z from 'zod';
 import { RUN_STATUSES } from '../domain/job-run.ts';
 import { RUN_ID } from './job-schemas.ts';
 
-/* Response schemas of jobs. */
-
 const time = z.int().meta({ description: 'Unix time in seconds.', example: 1_772_366_400 });
 const count = z.int().min(0);
 

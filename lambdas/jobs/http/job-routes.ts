@@ -33,7 +33,6 @@ import { DEFAULT_RUNS_PAGE, RUN_ID, runsQuery, startRunBody } from './job-schema
 type Tools = AcceptRunTools & Pick<JobsApiTools, 'own' | 'listed' | 'telemetry'>;
 type Call = CallBy<Tools, JobsCaller>;
 type Read<Query extends z.ZodObject = z.ZodObject> = ReadingCall<Tools, Query, JobsCaller>;
-/** One of Payonce's own jobs, or a job that another service runs. */
 type Entry = JobEntry | ListedJob;
 
 export interface JobsApiTools extends AcceptRunTools, ApiTools {
@@ -41,13 +40,10 @@ export interface JobsApiTools extends AcceptRunTools, ApiTools {
   readonly clock: AcceptRunTools['clock'];
   readonly identify: IdentifyOperator;
   readonly verify: VerifyCredential;
-  /** Payonce's own jobs in this deployment. */
   readonly own: readonly JobEntry[];
-  /** The jobs that other services run. */
   readonly listed: readonly ListedJob[];
 }
 
-/** Creates the jobs API, for any store and queues. */
 export function jobsApi(tools: JobsApiTools): Handler {
   return apiFor(roleOrCredential(tools.identify, tools.verify), JOB_ROUTES, tools);
 }
@@ -74,7 +70,6 @@ const getJobs = reading({
 });
 
 async function listJobs({ tools: { runs, own, listed, telemetry }, request, receivedAtMs }: Call): Promise<Handled> {
-  // One read for each job, about a dozen in total.
   const data = await Promise.all(
     [...own, ...listed].map(async (entry: Entry) => {
       const latest = await runs.listRuns(entry.id, { limit: 1 }).catch((error): undefined => {
@@ -191,11 +186,6 @@ async function showRun(call: Call): Promise<Handled> {
   return found(jobRunObject(run));
 }
 
-/**
- * Finds the run that a request names.
- *
- * @returns undefined when `name` is not the id of an existing run of the job
- */
 async function namedRun({ tools }: Call, jobId: string, name: string): Promise<JobRun | undefined> {
   return RUN_ID.test(name) ? tools.runs.readRun(jobId, name as RunId) : undefined;
 }

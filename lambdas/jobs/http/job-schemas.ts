@@ -1,11 +1,8 @@
 import * as z from 'zod';
 import { MAX_UNIX_SECONDS, unixSecond, wholeNumber } from '../../http/validate.ts';
 
-/* Request schemas of jobs. The API documentation is generated from them. */
-
 const MAX_PAGE = 100;
 export const DEFAULT_RUNS_PAGE = 10;
-/** Matches a run-id: a job's id, a colon and a time. */
 export const RUN_ID = /^[a-z0-9-]{2,50}:\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/;
 
 export const startRunBody = z

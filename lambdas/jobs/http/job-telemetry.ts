@@ -15,18 +15,14 @@ import type { JobMessage } from '../use/job-message.ts';
 
 export interface JobTelemetry {
   readonly count: (jobId: string, metric: CountedMetric, times: number) => void;
-  /**
-   * Reports the overdue jobs. Call this even when there are none: missing data would mean that the check did not run.
-   */
+  /** Call this even when there are none: missing data would mean that the check did not run. */
   readonly overdue: (jobIds: readonly string[]) => void;
-  /** Logs an error of a run, or of one of its items. */
   readonly report: (error: unknown, run: { readonly runId: RunId }, item?: string) => void;
-  /** Logs one line for each message. */
   readonly worked: (message: JobMessage, result: string) => void;
   readonly fault: (requestId: string, error: unknown) => void;
 }
 
-/** Creates the telemetry of jobs. Metrics are counted by job and, for alarms, by frequency. */
+/** Metrics are counted by job and, for alarms, by frequency. */
 export function jobTelemetry(serviceName: string, instruments: Instruments): JobTelemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(JOB_SERVICE);

@@ -2,16 +2,12 @@ import type { SQSBatchResponse, SQSEvent, SQSRecord } from 'aws-lambda';
 import { type JobMessage, parseJobMessage } from '../use/job-message.ts';
 import type { JobTelemetry } from './job-telemetry.ts';
 
-/** The dependencies of a worker, which its function provides. */
 export interface JobWorkerParts {
   /**
-   * Processes one page of the run.
-   *
    * @param receives number of deliveries of the message, at least 1
    * @throws when the message must be delivered again
    */
   readonly work: (message: JobMessage, receives: number) => Promise<string>;
-  /** Parks a message for operators. */
   readonly parking: {
     park(message: { readonly body: string; readonly reason: 'malformed'; readonly detail: string }): Promise<void>;
   };
@@ -19,19 +15,14 @@ export interface JobWorkerParts {
 }
 
 /**
- * Creates the handler for the queue of a job worker (lib/constructs/job-worker.ts). Only failed messages are
- * redelivered, until the queue dead-letters them. A message that names no valid run is parked immediately.
+ * Only failed messages are redelivered, until the queue dead-letters them. A message that names no valid run is parked
+ * immediately.
  */
 export function createJobQueueHandler({
   work,
   parking,
   telemetry,
 }: JobWorkerParts): (event: SQSEvent) => Promise<SQSBatchResponse> {
-  /**
-   * Processes one message.
-   *
-   * @returns true if the message was processed or parked
-   */
   const settle = async ({ messageId, body, attributes }: SQSRecord): Promise<boolean> => {
     try {
       const message = parseJobMessage(body);

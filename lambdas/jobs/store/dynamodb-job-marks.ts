@@ -33,8 +33,8 @@ export class DynamoDbJobMarks implements JobMarks {
   }
 
   /**
-   * Moves the mark. If the response to a write is lost, the condition of the retry fails. The result is then false,
-   * although the mark has the requested value.
+   * If the response to a write is lost, the condition of the retry fails. The result is then false, although the mark
+   * has the requested value.
    */
   async moveMark(jobId: string, from: string | undefined, to: string): Promise<boolean> {
     const condition =

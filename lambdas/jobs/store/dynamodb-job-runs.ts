@@ -28,7 +28,6 @@ import {
 /** A time on the last day that a run-id can contain, in Unix milliseconds. The year in a run-id has four digits. */
 const LAST_SECOND_MS = Date.UTC(9999, 11, 31);
 
-/** Stores runs and job locks in the Registry, and the effect records of accepted runs in the Idempotency table. */
 export class DynamoDbJobRuns implements JobRunStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -83,7 +82,7 @@ export class DynamoDbJobRuns implements JobRunStore {
     return run?.runId === runId ? run : undefined;
   }
 
-  /** Lists runs. One query returns a whole page: at most 101 runs of less than 10 KB each. */
+  /** One query returns a whole page: at most 101 runs of less than 10 KB each. */
   async listRuns(
     jobId: string,
     { limit, fromMs = 0, beforeMs = LAST_SECOND_MS }: RunsPage,
@@ -114,8 +113,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Acquires the lock, and increments its token. Of two concurrent acquisitions, only the one with the greater token
-   * can write. If a response is lost, the retry gets a newer token; nothing was written under the lost token.
+   * Of two concurrent acquisitions, only the one with the greater token can write. If a response is lost, the retry
+   * gets a newer token; nothing was written under the lost token.
    */
   async lock(
     name: string,
@@ -144,8 +143,7 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Writes the run and the lock in one transaction. The transaction fails if another worker has acquired the lock since
-   * this worker did:
+   * The transaction fails if another worker has acquired the lock since this worker did:
    *
    *   A ── lock 1 ── … paused …………………… ── run v3 ✓ token 1 ✗: nothing is written
    *   B ──────────────── lock 2 ── run v3 ✓ token 2 ✓
@@ -172,8 +170,8 @@ export class DynamoDbJobRuns implements JobRunStore {
   }
 
   /**
-   * Builds the lock update: extends the lease, or releases the lock if the run has ended. A released lock keeps its
-   * token, so that the next token is greater. The row of an unused lock expires together with its last run.
+   * A released lock keeps its token, so that the next token is greater. The row of an unused lock expires together with
+   * its last run.
    */
   #heldLock(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): TransactItem {
     const ended = isEnded(run);

@@ -12,10 +12,7 @@ interface HttpJobRoutesTools {
   readonly send: SendRequest;
 }
 
-/**
- * Calls the admin routes over HTTP. Each call sends one request. Only Lambda retries, by repeating the executor's
- * asynchronous invocation.
- */
+/** Only Lambda retries, by repeating the executor's asynchronous invocation. */
 export function httpJobRoutes({ apiUrl, sign, send }: HttpJobRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }, { timeoutMs }) => {
@@ -52,7 +49,6 @@ function codeIn(text: string): string {
   }
 }
 
-/** Returns the function that signs credentials for {@link httpJobRoutes} with the deployment's secrets. */
 export function signer(tools: Parameters<typeof signJobCredential>[0]): HttpJobRoutesTools['sign'] {
   return (claims) => signJobCredential(tools, claims);
 }

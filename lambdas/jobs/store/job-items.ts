@@ -37,7 +37,7 @@ export function runsPartition(jobId: string): string {
 }
 
 /**
- * Returns the sort key of a run. Runs sort by their scheduled times.
+ * Returns the sort key of a run.
  *
  * @param scheduledForMs Unix milliseconds; must be a whole second
  */
@@ -54,8 +54,8 @@ function sortKeyOf(jobId: string, runId: RunId): string {
 }
 
 /**
- * Builds a run's row. Runs that never began or never ended also expire: the retention far exceeds the one day that a
- * run may take plus the 14 days that its message may stay in the dead-letter queue.
+ * Runs that never began or never ended also expire: the retention far exceeds the one day that a run may take plus the
+ * 14 days that its message may stay in the dead-letter queue.
  *
  * @param writtenUnder lock and token by which the writer recognizes its own write; absent for an accepted run
  */
@@ -72,7 +72,6 @@ export function parseRun(item: Item): JobRun {
   return runItem.parse(item);
 }
 
-/** Returns an identifier that is unique to one acquisition of one lock. */
 export function lockAcquisitionId({ name, token }: JobLock): string {
   return `${name}#${token}`;
 }
@@ -89,7 +88,7 @@ export function tokenOf(item: Item | undefined): number {
   return lockItem.parse(item).token;
 }
 
-/** Returns the expiry of a run in Unix seconds, the unit of DynamoDB's time to live. */
+/** Unix seconds, the unit of DynamoDB's time to live. */
 export function expirySeconds(sinceMs: number): number {
   return Math.ceil(sinceMs / 1000) + RETENTION_SECONDS;
 }

@@ -7,8 +7,7 @@ import { jobMessageText } from '../use/job-message.ts';
 import type { JobTasks } from '../use/job-runs.ts';
 
 /**
- * Creates `JobTasks` that send a run's message to the queue of its job's worker. If a send fails, the message may still
- * have been delivered; a duplicate has no effect once the run has continued.
+ * If a send fails, the message may still have been delivered; a duplicate has no effect once the run has continued.
  *
  * @param queueUrls the queues that this function may write to
  */
@@ -34,7 +33,6 @@ export function sqsJobTasks(client: SQSClient, queueUrls: Partial<Record<JobWork
   };
 }
 
-/** Creates `JobTasks` with the function's SQS client and queue URLs. */
 export function configuredJobTasks({ sqs }: Queues, queueUrls: Partial<Record<JobWorkerName, string>>): JobTasks {
   return sqsJobTasks(sqs(), queueUrls);
 }

@@ -26,7 +26,6 @@ export interface AcceptRun {
   /** Derived from the run-id for the executor, or from the idempotency key and its scope for an operator. */
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
-  /** The id of an existing job. */
   readonly jobId: string;
   /** The scheduled time, in Unix milliseconds. @default the current time; a retry uses the time of the first request */
   readonly scheduledForMs?: number;
@@ -34,7 +33,6 @@ export interface AcceptRun {
   readonly requestedBy?: OperatorCause;
 }
 
-/** The possible results of accepting a run. */
 export type AcceptRunOutcome =
   | { readonly kind: 'first'; readonly runId: RunId; readonly answer: Answer }
   /** The stored response, verbatim. */
@@ -78,7 +76,7 @@ export async function acceptRun(tools: AcceptRunTools, request: AcceptRun): Prom
 type Prepared = { readonly kind: 'accept'; readonly run: JobRun; readonly answer: Answer } | Refused;
 type Refused = Extract<AcceptRunOutcome, { kind: 'too_old' | 'in_the_future' }>;
 
-/** Accepts a run without a claim, because one write stores both the record and the run. */
+/** No claim is needed, because one write stores both the record and the run. */
 class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   readonly operationId: OperationId;
   readonly #tools: AcceptRunTools;
@@ -107,8 +105,8 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
   }
 
   /**
-   * Writes the record and the run. If two deliveries of one request overlap, the second one finds the record of the
-   * first one and returns the stored response.
+   * If two deliveries of one request overlap, the second one finds the record of the first one and returns the stored
+   * response.
    */
   async write(prepared: Prepared): Promise<Written<Prepared, AcceptRunOutcome>> {
     if (prepared.kind !== 'accept') return { kind: 'done', outcome: prepared };
@@ -143,10 +141,7 @@ class Acceptance implements Effect<Prepared, AcceptRunOutcome> {
     return judged.kind === 'replay' ? { ...judged, runId: this.#runIdIn(judged.answer) } : judged;
   }
 
-  /**
-   * Returns the run-id for a stored response. If the request has no scheduled time, this is the run-id of the first
-   * request.
-   */
+  /** If the request has no scheduled time, the result is the run-id of the first request. */
   #runIdIn({ body }: Answer): RunId {
     const { jobId, scheduledForMs } = this.#request;
     if (scheduledForMs !== undefined) return runIdOf(jobId, scheduledForMs);

@@ -7,7 +7,6 @@ const MARK = 'carry' satisfies PostgresJobId;
 /** Maximum time that the consumers of the Ledger's Stream need to process a new row, in milliseconds. */
 export const SETTLED_AFTER_MS = 30 * 60_000;
 
-/** Time until which the Ledger is complete, if it is a copy of PostgreSQL. */
 export interface CarriedUntil {
   /** The Ledger has every transition from before this time, in Unix milliseconds. */
   readonly untilMs: number;
@@ -25,7 +24,7 @@ interface Mark extends CarriedUntil {
   readonly next: { readonly untilMs: number; readonly atMs: number };
 }
 
-/** Reads the time until which the Ledger is complete. @returns undefined before the first pass over the outbox */
+/** @returns undefined before the first pass over the outbox */
 export async function readCarriedUntil(marks: Pick<JobMarks, 'readMark'>): Promise<CarriedUntil | undefined> {
   const text = await marks.readMark(MARK);
   if (text === undefined) return undefined;

@@ -1,12 +1,9 @@
-/**
- * Stores the marks of jobs. A mark is the position up to which a job has processed everything. It persists across runs.
- */
+/** A mark is the position up to which a job has processed everything. It persists across runs. */
 export interface JobMarks {
-  /** Reads the mark with strong consistency. @returns undefined when the mark was never set */
+  /** With strong consistency. @returns undefined when the mark was never set */
   readMark(jobId: string): Promise<string | undefined>;
   /**
-   * Moves the mark if its value is still `from`. Of two concurrent runs, only one succeeds, so no run moves the mark
-   * past unprocessed work.
+   * Of two concurrent runs, only one succeeds, so no run moves the mark past unprocessed work.
    *
    * @param from undefined when the mark must not exist yet
    * @returns false when the mark has a different value, which may be `to`: the response to the write may have been lost

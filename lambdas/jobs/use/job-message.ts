@@ -1,11 +1,10 @@
 import * as z from 'zod';
 import type { RunId } from '../domain/job-run.ts';
 
-/** The message for a worker. Contains only the run's id and version; the run's row contains its state. */
+/** Contains only the run's id and version; the run's row contains its state. */
 export interface JobMessage {
   readonly jobId: string;
   readonly runId: RunId;
-  /** The run's version when the message was sent. */
   readonly version: number;
 }
 
@@ -22,11 +21,6 @@ export function jobMessageText({ jobId, runId, version }: JobMessage): string {
   return JSON.stringify({ jobId, runId, version });
 }
 
-/**
- * Parses a job message.
- *
- * @returns undefined when `body` is not a job message
- */
 export function parseJobMessage(body: string): JobMessage | undefined {
   try {
     return message.parse(JSON.parse(body));

@@ -10,40 +10,35 @@ import type { JobRun, RunId } from '../domain/job-run.ts';
 export interface JobLock {
   /** The job's id, or the run's id for a job whose runs may overlap. */
   readonly name: string;
-  /** The run that has acquired the lock. */
   readonly runId: RunId;
   readonly token: number;
   readonly leaseExpiresAtMs: number;
 }
 
-/** The possible results of writing an accepted run. */
 export type AcceptOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
   /** A rival has appended to the activity log. Nothing was written. */
   | { readonly kind: 'changed' };
 
-/** Selects runs in a range of scheduled times. */
 export interface RunsPage {
   readonly limit: number;
-  /** Start of the range, inclusive, in Unix milliseconds. */
+  /** Inclusive. */
   readonly fromMs?: number;
-  /** End of the range, exclusive, in Unix milliseconds. */
+  /** Exclusive. */
   readonly beforeMs?: number;
 }
 
-/** Stores job runs and job locks. */
 export interface JobRunStore {
   /**
-   * Writes the effect record, the run and the activity log entry in one transaction. An existing run stays unchanged.
+   * An existing run stays unchanged.
    *
    * @param activity the activity log entry; set only when an operator requested the run
    */
   accept(record: EffectRecord, run: JobRun, activity?: ActivityDraft): Promise<AcceptOutcome>;
   readAccepted(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Reads a run with strong consistency. */
   readRun(jobId: string, runId: RunId): Promise<JobRun | undefined>;
-  /** Lists runs, newest scheduled time first. */
+  /** Newest scheduled time first. */
   listRuns(jobId: string, page: RunsPage): Promise<readonly JobRun[]>;
   /**
    * Acquires the lock if it is free, if its lease has expired, or if the same run already holds it. Every acquisition
@@ -65,12 +60,8 @@ export interface JobRunStore {
   save(run: JobRun, lock: JobLock, leaseExpiresAtMs: number): Promise<boolean>;
 }
 
-/** Sends a run to its worker. Delivery is at least once. */
+/** Delivery is at least once. */
 export interface JobTasks {
-  /**
-   * Sends the message of a run.
-   *
-   * @param delaySeconds 0 to 900
-   */
+  /** @param delaySeconds 0 to 900 */
   enqueue(run: Pick<JobRun, 'jobId' | 'runId' | 'version'>, delaySeconds: number): Promise<void>;
 }

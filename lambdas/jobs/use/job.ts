@@ -1,25 +1,22 @@
 import type { RunId } from '../domain/job-run.ts';
 
-/** Number of a job's items by result. Each item is counted once. */
+/** Each item is counted once. */
 export interface JobCounts {
   readonly done: number;
   /** Items that are not due, or cannot be processed yet. A later run retries them. */
   readonly left: number;
-  /** Items that failed and were reported. A later run retries them. */
   readonly failed: number;
 }
 
-/** One item, and the cursor after it. */
 export interface JobItem<Thing> {
   readonly thing: Thing;
   /** Identifies the item in logs. It must not contain secrets. */
   readonly name: string;
-  /** The cursor with which a run continues after this item. */
   readonly after: string;
 }
 
 export interface JobPage<Thing> {
-  /** The items in processing order. */
+  /** In processing order. */
   readonly items: readonly JobItem<Thing>[];
   /** The cursor of the next page; absent after the last page. A page without items may have a next page. */
   readonly next?: string;
@@ -41,10 +38,10 @@ export interface Job<Thing = unknown> {
    * 1
    */
   readonly atOnce?: number;
-  /** Reads at most `limit` items, starting at the cursor. Changes nothing. @param cursor undefined at the beginning */
+  /** Changes nothing. @param cursor undefined at the beginning */
   page(cursor: string | undefined, limit: number, run: JobRunContext): Promise<JobPage<Thing>>;
   /**
-   * Processes one item. Must be idempotent.
+   * Must be idempotent.
    *
    * @param deadlineMs Unix time in milliseconds at which an item that has several parts must stop; the remaining parts
    * are counted as `left`

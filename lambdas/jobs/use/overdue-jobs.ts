@@ -12,13 +12,11 @@ const MINUTE_MS = 60_000;
 const MAX_RUNS = 100;
 
 type Timed = Pick<JobEntry, 'every' | 'maxDuration'>;
-/** One of Payonce's own jobs, or a job of another service. */
 type Watched = Timed & Pick<JobEntry, 'id'>;
 
 /**
- * Returns the maximum time between successful runs, in seconds. For a frequent job, this is a run's maximum duration,
- * rounded up to periods of five minutes, plus one period. For any other job, it is one interval plus the maximum
- * duration, rounded up to hours, plus one hour.
+ * For a frequent job, this is a run's maximum duration, rounded up to periods of five minutes, plus one period. For any
+ * other job, it is one interval plus the maximum duration, rounded up to hours, plus one hour.
  */
 export function maxSecondsBetweenSuccesses({ every, maxDuration = JOB_DEFAULT_MAX_DURATION_SECONDS }: Timed): number {
   if (frequencyOf(every) === 'minutes') return (Math.ceil(maxDuration / FREQUENT_SECONDS) + 1) * FREQUENT_SECONDS;
@@ -28,17 +26,15 @@ export function maxSecondsBetweenSuccesses({ every, maxDuration = JOB_DEFAULT_MA
 interface OverdueTools {
   readonly runs: Pick<JobRunStore, 'listRuns'>;
   readonly marks: JobMarks;
-  /** All jobs of this deployment, and the jobs that other services run. */
   readonly watched: readonly Watched[];
   /** Called when the runs of a job cannot be read. The other jobs are still checked. */
   readonly report: (error: unknown) => void;
 }
 
 /**
- * Returns the ids of the overdue jobs. A job is overdue if it has had no successful run for the maximum time between
- * its successful runs, and has been watched for longer than this time. A new job, or one that was removed and added
- * again, is therefore not overdue before its first scheduled time. A job whose runs this code cannot parse is overdue,
- * because no success is known. If the store is unavailable, the next check decides.
+ * A job is overdue if it has had no successful run for the maximum time between its successful runs, and has been
+ * watched for longer than this time. A new job, or one that was removed and added again, is therefore not overdue
+ * before its first scheduled time. A job whose runs this code cannot parse is overdue, because no success is known.
  */
 export async function overdueJobs(tools: OverdueTools, nowMs: number): Promise<readonly string[]> {
   const { runs, watched, report } = tools;

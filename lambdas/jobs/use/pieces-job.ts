@@ -1,12 +1,12 @@
 import { invariant } from '../../kernel/invariant.ts';
 import type { Job, JobCounts, JobRunContext } from './job.ts';
 
-/** One sweep: reads a queue and processes the due entries until the deadline. */
+/** Processes the due entries of one queue until the deadline. */
 export type Piece = (run: JobRunContext & { readonly deadlineMs: number }) => Promise<JobCounts>;
 
 /**
- * Creates a job that runs several sweeps in sequence. Each sweep reads a different queue, so an unavailable queue does
- * not block the others. A sweep can be repeated safely.
+ * Each sweep reads a different queue, so an unavailable queue does not block the others. A sweep can be repeated
+ * safely.
  *
  * @param pieces the sweeps by name; the names are also the cursors
  */

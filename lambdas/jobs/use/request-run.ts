@@ -23,7 +23,6 @@ export interface RequestRunTools {
  */
 const ASK_TIMEOUT_MS = 10_000;
 
-/** Returns whether the run for a scheduled time has been requested and accepted. */
 export async function isRequested(
   { records, digest }: Pick<RequestRunTools, 'records' | 'digest'>,
   jobId: string,
@@ -39,9 +38,8 @@ export interface RequestedRun {
 }
 
 /**
- * Requests the run for a scheduled time. No claim is needed: the route accepts a run only once, however often it is
- * requested, so another invocation can take over from an executor that crashed before or after its request. The record
- * only serves to avoid further requests.
+ * No claim is needed: the route accepts a run only once, however often it is requested, so another invocation can take
+ * over from an executor that crashed before or after its request.
  *
  *   A ── find ── request ✓ ── (crash)
  *   B ───────────────────────── find ── request ✓ (the same run-id: a replay) ── record ✓

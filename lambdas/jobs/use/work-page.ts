@@ -7,16 +7,14 @@ import type { Job, JobItem, JobPage } from './job.ts';
 interface PageTools {
   readonly job: Job;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Called with the error of each failed item. */
   readonly report: (error: unknown, item: string) => void;
 }
 
 const NOTHING: RunCounts = { done: 0, left: 0, failed: 0 };
 
 /**
- * Reads the page at the run's cursor, and processes its items in order for at most one minute. The remaining items
- * belong to the next page. The first item is always processed, even if the read was slow, so that every page makes
- * progress.
+ * Items that remain after a minute belong to the next page. The first item is always processed, even if the read was
+ * slow, so that every page makes progress.
  *
  * @throws when the page cannot be read
  */
@@ -50,14 +48,14 @@ export async function workPage(
   return { counts, items, failures, ...defined({ cursor }) };
 }
 
-/** Returns the name of the item to skip, and the cursor after it. The name is absent when no item remains. */
+/** The name is absent when no item remains. */
 export async function itemToSkip(job: Job, run: JobRun): Promise<{ readonly name?: string; readonly cursor?: string }> {
   const { items, next } = await readPage(job, run, 1);
   const [item] = items;
   return { ...defined({ name: item?.name, cursor: next }) };
 }
 
-/** Reads a page. If a job returns more items than `limit`, the run continues after the last item within the limit. */
+/** If a job returns more items than `limit`, the run continues after the last item within the limit. */
 async function readPage(job: Job, { cursor, runId, scheduledForMs }: JobRun, limit: number): Promise<JobPage<unknown>> {
   const page = await job.page(cursor, limit, { runId, scheduledForMs });
   const items = page.items.slice(0, limit);

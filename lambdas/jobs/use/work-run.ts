@@ -30,14 +30,8 @@ import type { JobMessage } from './job-message.ts';
 import type { JobLock, JobRunStore, JobTasks } from './job-runs.ts';
 import { itemToSkip, workPage } from './work-page.ts';
 
-/** Receives the metrics and the errors of runs, for alarms and logs. */
 export interface JobObserver {
   count(jobId: string, metric: CountedMetric, times: number): void;
-  /**
-   * Reports an error.
-   *
-   * @param item the name of the failed item, if the error belongs to an item
-   */
   report(error: unknown, run: Pick<JobRun, 'runId'>, item?: string): void;
 }
 
@@ -50,9 +44,7 @@ export interface WorkRunTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Result of processing a message. */
 export type Worked =
-  /** A page is done, and the message for the next page was sent. */
   | 'continued'
   | 'succeeded'
   | 'failed'
@@ -105,22 +97,15 @@ export async function workRun(tools: WorkRunTools, message: JobMessage, receives
   });
 }
 
-/**
- * A page that this worker has claimed. The run's row serves as the record, and the token of the job lock fences earlier
- * owners.
- */
+/** The run's row serves as the record, and the token of the job lock fences earlier owners. */
 interface ClaimedPage {
-  /** The run. `attempts` includes this attempt. */
+  /** `attempts` includes this attempt. */
   readonly run: JobRun;
   readonly lock: JobLock;
   readonly attempt: Exclude<PageAttempt, 'give_up'>;
 }
 
-/**
- * Claims the page at the run's cursor.
- *
- * @returns the claimed page, or the result of the message when there is no page to process
- */
+/** @returns the claimed page, or the result of the message when there is no page to process */
 async function claimPage(work: Work, message: JobMessage, receives: number): Promise<ClaimedPage | Worked> {
   const { runId } = message;
   const { tools, entry } = work;
@@ -148,11 +133,11 @@ async function claimPage(work: Work, message: JobMessage, receives: number): Pro
 const MAY_BE_REDRIVEN_MS = (REDELIVERY_SECONDS - 3_600) * 1000;
 
 /**
- * Handles a message for a run that has continued since the message was sent. The worker that continued the run has sent
- * its own message, so this message is dropped. Otherwise, each duplicate would cause further messages until the run
- * ends, and the number of messages would double whenever the result of a send is unknown. Only three kinds of messages
- * can be the run's last message, and are replaced by a new one: a redelivered message, a message whose page a worker
- * began but did not finish, and a redriven dead letter, which SQS counts as a new message:
+ * Another worker has continued the run since this message was sent, and has sent its own message, so this message is
+ * dropped. Otherwise, each duplicate would cause further messages until the run ends, and the number of messages would
+ * double whenever the result of a send is unknown. Only three kinds of messages can be the run's last message, and are
+ * replaced by a new one: a redelivered message, a message whose page a worker began but did not finish, and a redriven
+ * dead letter, which SQS counts as a new message:
  *
  *   message v1 ── begin v2 ── items … ── save v3 ── ✗ ……… message v1 again ── message v3
  */
@@ -174,11 +159,6 @@ async function beginPage(work: Work, run: JobRun, lock: JobLock): Promise<Claime
   return (await save(tools, begun, lock)) ? { run: begun, lock, attempt } : fenced(work, run, lock);
 }
 
-/**
- * Processes the claimed page.
- *
- * @returns the run, which the caller must write
- */
 async function workAttempt(work: Work, { run, attempt }: Pick<ClaimedPage, 'run' | 'attempt'>): Promise<JobRun> {
   const { observer } = work.tools;
   try {
@@ -261,8 +241,8 @@ async function fail(work: Work, run: JobRun, lock: JobLock, reason: string): Pro
 }
 
 /**
- * Handles a write that was fenced. If a worker of the same run increased the version, that worker continues the run. If
- * another run holds the lock, the version is unchanged and the message is sent again with a delay.
+ * If a worker of the same run increased the version, that worker continues the run. If another run holds the lock, the
+ * version is unchanged and the message is sent again with a delay.
  *
  * @param run the run as this worker last read or wrote it
  */
@@ -275,10 +255,7 @@ async function fenced(work: Work, run: JobRun, lock: JobLock): Promise<Worked> {
   return 'fenced';
 }
 
-/**
- * Releases the lock if this worker still holds it after the run has ended. Writing the ended run again releases the
- * lock. If the run does not exist, does nothing.
- */
+/** Writing the ended run again releases the lock. If the run does not exist, does nothing. */
 async function releaseLock({ tools }: Work, run: JobRun | undefined, lock: JobLock): Promise<Worked> {
   if (run !== undefined) await save(tools, { ...run, version: run.version + 1 }, lock);
   return 'nothing_to_do';

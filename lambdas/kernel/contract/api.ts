@@ -18,10 +18,10 @@ export const ALL_SCOPES: readonly Scope[] = Object.values(Scopes);
 export const JOBS_RUN = 'jobs:run';
 
 /**
- * Roles of operators. Each role includes the roles before it. A viewer can read most data, but neither API keys nor the
- * texts in payments. An operator can, for example, read whole payments, start job runs, correct postings, and decide
- * and change payments. An approver can approve other operators' requests. An owner can, for example, manage API keys
- * and the limits of tenants.
+ * Each role includes the roles before it. A viewer can read most data, but neither API keys nor the texts in payments.
+ * An operator can, for example, read whole payments, start job runs, correct postings, and decide and change payments.
+ * An approver can approve other operators' requests. An owner can, for example, manage API keys and the limits of
+ * tenants.
  */
 export const ROLES = ['viewer', 'operator', 'approver', 'owner'] as const;
 
@@ -61,7 +61,6 @@ export const StackOutput = {
   republishFunction: 'RepublishFunctionName',
   parkedRecordsQueue: 'ParkedRecordsQueueUrl',
   parkedArchiveQueue: 'ParkedArchiveQueueUrl',
-  /** The queue of payment requests, to which the NATS bridge writes. */
   paymentRequestsQueue: 'PaymentRequestsQueueUrl',
   parkedPaymentRequestsQueue: 'ParkedPaymentRequestsQueueUrl',
   paymentRequestsFunction: 'PaymentRequestsFunctionName',
@@ -69,11 +68,10 @@ export const StackOutput = {
   deadLettersQueue: 'DeadLettersQueueUrl',
   natsEventsQueue: 'NatsEventsQueueUrl',
   natsParkingQueue: 'NatsParkingQueueUrl',
-  /** The policy for the role or user that the NATS bridge runs as. */
+  /** For the role or user that the NATS bridge runs as. */
   natsBridgePolicy: 'NatsBridgePolicyArn',
   /** The role that restores a row of the Ledger. */
   rowRestoreRole: 'RowRestoreRoleArn',
-  /** The role that verifies the Ledger and its archive. */
   auditingRole: 'AuditingRoleArn',
   domainTarget: 'DomainTarget',
   processors: 'CalledProcessors',
@@ -86,23 +84,17 @@ export const StackName = {
   sandbox: 'PayonceSandbox',
 } as const;
 
-/**
- * Returns the name of a stack in an environment, for example `staging-PayonceData`, or without a prefix when there is
- * no environment.
- */
+/** For example `staging-PayonceData`. */
 export function stackNameOf(stack: keyof typeof StackName, environment?: string): string {
   return environment === undefined ? StackName[stack] : `${environment}-${StackName[stack]}`;
 }
 
-/**
- * Returns the name of the SSM parameter that contains the URL to which the sandbox sends its callbacks. The stacks need
- * the parameter, because the stack that defines this URL itself depends on the sandbox's URL.
- */
+/** The stacks need the parameter, because the stack that defines this URL itself depends on the sandbox's URL. */
 export function callbackAddressParameter(environment?: string): string {
   return `/payonce/${environment === undefined ? '' : `${environment}/`}sandbox/callback-address`;
 }
 
-/** Returns the address of the page that explains a problem code, relative to the root of the API. */
+/** Relative to the root of the API. */
 export function explanationOf(code: string): string {
   return `docs/problems#${code}`;
 }

@@ -47,7 +47,6 @@ export const Environment = {
   claimsLost: 'CLAIMS_LOST',
   /** JSON, `CallbackSource[]`: the sources of accepted callbacks, and how their callbacks are verified. */
   callbackSources: 'CALLBACK_SOURCES',
-  /** Name of the event bus to which events are published. */
   eventBus: 'EVENT_BUS',
   /** Time in seconds after which an event is republished if the projector has not processed it. */
   lostAfterSeconds: 'LOST_AFTER_SECONDS',
@@ -56,7 +55,6 @@ export const Environment = {
    */
   parkingQueueUrl: 'PARKING_QUEUE_URL',
   archiveBucket: 'ARCHIVE_BUCKET',
-  /** The ARN of the KMS key that signs manifests of the archive. */
   archiveSigningKey: 'ARCHIVE_SIGNING_KEY',
   /** The queue of webhooks to send and replays to continue. */
   webhookTasksQueueUrl: 'WEBHOOK_TASKS_QUEUE_URL',
@@ -74,7 +72,6 @@ export const Environment = {
   jobCredentialSecretId: 'JOB_CREDENTIAL_SECRET_ID',
   /** Base URL of Payonce's own API, without a trailing slash. */
   apiUrl: 'API_URL',
-  /** The queues from which job workers receive runs. */
   paymentJobsQueueUrl: 'PAYMENT_JOBS_QUEUE_URL',
   upkeepJobsQueueUrl: 'UPKEEP_JOBS_QUEUE_URL',
   /** System of record for payments: `postgres`. Absent if DynamoDB is the system of record. */
@@ -83,13 +80,10 @@ export const Environment = {
   listedJobs: 'LISTED_JOBS',
 } as const;
 
-/** Variables of the sandbox only. */
 export const SandboxEnvironment = {
-  /** The table of the sandbox processor's own records. */
   sandboxTable: 'SANDBOX_TABLE',
   /** The queue of the sandbox's delayed work: callbacks to deliver, and charges that change later. */
   sandboxTasksQueueUrl: 'SANDBOX_TASKS_QUEUE_URL',
-  /** The secret with which the sandbox signs its callbacks. */
   sandboxSecretId: 'SANDBOX_SECRET_ID',
   /** The secret that callers of the sandbox must send; payers need no secret. Not set in the demonstration. */
   sandboxAccessSecretId: 'SANDBOX_ACCESS_SECRET_ID',
@@ -132,13 +126,8 @@ export const TRACING = 'TRACING';
 /** A function refuses to start when this variable is set, because Powertools then disables idempotency. */
 export const POWERTOOLS_IDEMPOTENCY_DISABLED = 'POWERTOOLS_IDEMPOTENCY_DISABLED';
 
-/**
- * URL of the queue from which the projector receives events. Not in {@link Environment}, which every function bundles.
- */
+/** Not in {@link Environment}, which every function bundles. */
 export const PROJECTOR_QUEUE_URL = 'PROJECTOR_QUEUE_URL';
 
-/**
- * URL of the queue of records that the relay could not publish. Not in {@link Environment}, which every function
- * bundles.
- */
+/** Not in {@link Environment}, which every function bundles. */
 export const RELAY_PARKING_QUEUE_URL = 'RELAY_PARKING_QUEUE_URL';

@@ -1,14 +1,10 @@
-/* Names, metrics and time limits of events that functions and stacks share. */
-
 /**
  * The `source` of every Payonce event on the bus. The `detail-type` is the event's name, and the `detail` is a
  * PayonceEvent as JSON.
  */
 export const EVENT_SOURCE = 'payonce';
 
-/** Metrics of the relay and the consumers, which functions count and stacks monitor. */
 export const EventMetric = {
-  /** Events published to the bus. */
   published: 'event_published',
   /**
    * Attempts in which the relay could not publish a whole batch. The relay or Lambda retries the remaining records, or
@@ -17,7 +13,6 @@ export const EventMetric = {
   publishFailed: 'event_publish_failed',
   /** Events that took effect at a consumer. */
   consumed: 'event_consumed',
-  /** Redelivered events that had already taken effect. */
   consumedBefore: 'event_consumed_before',
   /** Deliveries for which a consumer failed or was busy; the queue redelivers the event. */
   consumeFailed: 'event_consume_failed',
@@ -28,7 +23,6 @@ export const EventMetric = {
   parked: 'event_parked',
   /** Parked records of Ledger rows that were changed or removed. */
   tampered: 'ledger_tampered',
-  /** Payments that entered review. */
   toReview: 'payment_to_review',
   /**
    * Length, in minutes, of a time range whose events were not republished, because consumers no longer keep the records
