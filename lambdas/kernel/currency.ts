@@ -16,7 +16,7 @@ const DECIMALS_BY_CURRENCIES: readonly (readonly [decimals: number, codes: strin
   [3, 'BHD IQD JOD KWD LYD OMR TND'],
 ];
 
-/** Currencies that are no longer active. BGN was replaced by EUR on 1 January 2026 (ISO 4217, amendment 180). */
+/** BGN was replaced by EUR on 1 January 2026 (ISO 4217, amendment 180). */
 const WITHDRAWN: readonly string[] = ['BGN'];
 
 const DECIMALS: ReadonlyMap<string, number> = new Map(
@@ -39,23 +39,22 @@ export function isCurrency(code: string): boolean {
   return DECIMALS.has(code);
 }
 
-/** Returns the largest amount of one payment in this currency, in minor units; undefined for an unknown currency. */
+/** Undefined for an unknown currency. */
 export function largestAmountMinor(currency: string): number | undefined {
   const decimals = DECIMALS.get(currency);
   return decimals === undefined ? undefined : LARGEST_AMOUNT_MINOR_BY_DECIMALS.get(decimals);
 }
 
-/** Returns the number of decimals of the currency; 0 for an unknown currency. */
 function decimalsOf(currency: string): number {
   return DECIMALS.get(currency) ?? 0;
 }
 
-/** Formats an amount of minor units for people, as `10.00 EUR`. */
+/** For people, as `10.00 EUR`. */
 export function shownAmount(amountMinor: number, currency: string): string {
   return `${decimalAmount(amountMinor, currency)} ${currency}`;
 }
 
-/** Formats an amount of minor units with all decimals of its currency, as `10.00`. */
+/** With all decimals of the currency, as `10.00`. */
 export function decimalAmount(amountMinor: number, currency: string): string {
   if (amountMinor < 0) return `-${decimalAmount(-amountMinor, currency)}`;
   const decimals = decimalsOf(currency);
@@ -79,7 +78,7 @@ export function parseAmount(text: string, currency: string): number | undefined 
   return Number.isSafeInteger(amountMinor) ? amountMinor : undefined;
 }
 
-/** Returns an example of an amount as a person may write it in this currency, for messages: `600` or `600.00`. */
+/** For messages, as `600` or `600.00`. */
 export function exampleAmount(currency: string): string {
   return decimalAmount(600 * 10 ** decimalsOf(currency), currency);
 }

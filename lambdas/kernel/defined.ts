@@ -1,4 +1,3 @@
-/** The given fields, made optional and without `undefined`. */
 type Defined<Fields> = { readonly [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
 /**

@@ -43,7 +43,7 @@ export function derivedCharacters(digest: Digest, parts: readonly string[]): str
   return base32(digest.sha256(JSON.stringify(parts)).subarray(0, ID_BYTES));
 }
 
-/** Returns whether two digests are equal. Not in constant time, so use it only for values that are not secret. */
+/** Not in constant time, so use it only for values that are not secret. */
 export function sameBytes(left: Uint8Array, right: Uint8Array): boolean {
   return left.length === right.length && left.every((byte, index) => byte === right[index]);
 }

@@ -4,18 +4,15 @@
  */
 export const DUE_SHARDS = 8;
 
-/** Number of digits of a time: milliseconds since 1970 have 13 digits until the year 2286. */
+/** Milliseconds since 1970 have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
 
-/** Returns the sort key of a row in a time-sorted queue. The text sorts in time order. */
+/** The text sorts in time order. */
 export function dueSort(timeMs: number, name: string): string {
   return `${String(timeMs).padStart(TIME_DIGITS, '0')}#${name}`;
 }
 
-/**
- * Returns the sort key of a postponed row. Postponed rows sort before all others of their partition, so that lists for
- * operators begin with them.
- */
+/** Postponed rows sort before all others of their partition, so that lists for operators begin with them. */
 export function postponedSort(dueAtMs: number, name: string): string {
   return `#${dueSort(dueAtMs, name)}`;
 }

@@ -19,8 +19,8 @@ export interface EmailHashes {
 }
 
 /**
- * Returns the hash for a new row. Returns no hash if the keys cannot be read now and the request has already begun: the
- * row then exists, so completing the request does not need the hash.
+ * Returns no hash if the keys cannot be read now and the request has already begun: the row then exists, so completing
+ * the request does not need the hash.
  *
  * @throws as {@link EmailHashes.of}, when the request has not begun
  */
@@ -41,17 +41,15 @@ export async function hashOfNew(
 
 type EmailKind = (typeof EmailRow)[keyof typeof EmailRow];
 
-/** Returns the index partition that contains the payment or order with this id. */
 export function emailPartition(kind: EmailKind, hash: string, id: string): string {
   return partitionOf(kind, hash, listShardOf(id));
 }
 
-/** Returns all partitions that may contain the payments or orders of an address. */
 export function emailPartitions(kind: EmailKind, hashes: readonly string[]): readonly string[] {
   return hashes.flatMap((hash) => sharded((shard) => partitionOf(kind, hash, shard)));
 }
 
-/** Returns the hash in the name of a partition; undefined for a name without a hash. */
+/** Undefined for a name without a hash. */
 export function hashInPartition(partition: string): string | undefined {
   return partition.split('#')[1];
 }

@@ -57,10 +57,7 @@ export function isFault(error: unknown): error is RetryableError | AmbiguousErro
   return error instanceof Fault;
 }
 
-/**
- * Returns the code of a fault, or the name of any other error. Log this and never the message, which may contain client
- * data.
- */
+/** Log this and never the message, which may contain client data. */
 export function codeOf(error: unknown): string {
   if (isFault(error)) return error.code;
   return error instanceof Error ? error.name : typeof error;

@@ -5,15 +5,13 @@ export type EveryField<T> = {
   readonly [Name in keyof T]-?: Partial<Pick<T, Name>> extends Pick<T, Name> ? T[Name] | undefined : T[Name];
 };
 
-/** Builds an object of type `T`, without the fields that are undefined. */
 export function everyField<T extends object>(fields: EveryField<T>): T {
   return defined(Object.entries(fields)) as T;
 }
 
 interface ShownField<T, From extends readonly (keyof T)[]> {
-  /** The fields of `T` that this API field is computed from. */
   readonly from: From;
-  /** Computes the value of this API field; undefined omits it. */
+  /** Undefined omits the field. */
   readonly show: (whole: T) => unknown;
 }
 

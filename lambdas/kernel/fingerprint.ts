@@ -22,10 +22,7 @@ const FINGERPRINT_VERSION = 1;
 
 export type FingerprintComparison = 'same' | 'different' | 'unknown_version';
 
-/**
- * Computes SHA-256 over the canonical form (RFC 8785) of body and query: key order, white space and number format do
- * not matter.
- */
+/** Key order, white space and number format do not matter (RFC 8785). */
 export function fingerprintOf(digest: Digest, request: FingerprintedRequest): Fingerprint {
   return {
     version: FINGERPRINT_VERSION,
@@ -34,8 +31,8 @@ export function fingerprintOf(digest: Digest, request: FingerprintedRequest): Fi
 }
 
 /**
- * Compares two fingerprints. An unknown version means that newer code claimed the idempotency key during a deploy, so
- * only the newer code may decide about the request.
+ * An unknown version means that newer code claimed the idempotency key during a deploy, so only the newer code may
+ * decide about the request.
  */
 export function compareFingerprints(stored: Fingerprint, mine: Fingerprint): FingerprintComparison {
   if (stored.version !== mine.version) return 'unknown_version';

@@ -3,24 +3,20 @@ import { sameBytes } from './digest.ts';
 
 /* The hash chain of append-only rows. Each hash covers the previous hash, so that any change is detected. */
 
-/** The hash before the first link: 32 zero bytes. */
 export const NO_PREDECESSOR: Uint8Array = new Uint8Array(32);
 
-/** Computes the hash of a link: SHA-256 over the canonical form of `content` and the previous hash. */
 export function linkHash(digest: Digest, content: Readonly<Record<string, unknown>>, prevHash: Uint8Array): Uint8Array {
   return digest.sha256(digest.canonicalJson({ ...content, prevHash: hex(prevHash) }));
 }
 
 export interface Link {
-  /** Position in the chain; 1 for the first link. */
+  /** 1 for the first link. */
   readonly sequence: number;
   readonly prevHash: Uint8Array;
   readonly hash: Uint8Array;
 }
 
 /**
- * Finds the first broken link of a chain.
- *
  * @param links oldest first
  * @param before the link that precedes `links` @default none: `links` begin the chain
  * @returns the sequence of the first link whose number, predecessor or hash is wrong; undefined when all links are

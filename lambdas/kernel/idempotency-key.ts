@@ -36,7 +36,6 @@ export function parseIdempotencyKey(values: readonly string[]): ParsedIdempotenc
 
 const FORM = 'a key is 1 to 128 visible ASCII characters (! to ~)';
 
-/** Describes why an idempotency key is invalid, without showing the key. */
 function faultOf(key: string): string {
   const characters = Array.from(key);
   const at = characters.findIndex((each) => !RAW_KEY.test(each));
@@ -51,7 +50,6 @@ function unquote(value: string): string | undefined {
   return value.slice(1, -1).replaceAll(/\\(["\\])/g, '$1');
 }
 
-/** The scope within which an idempotency key is unique: one tenant, mode, method and resolved path. */
 export interface KeyScope {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -61,7 +59,6 @@ export interface KeyScope {
   readonly key: IdempotencyKey;
 }
 
-/** The scope within which an operator's idempotency key is unique. */
 export interface OperatorKeyScope extends Omit<KeyScope, 'tenantId' | 'mode'> {
   /** Identifies the operator as a person, regardless of the API key in use. */
   readonly person: string;

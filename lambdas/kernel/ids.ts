@@ -23,7 +23,6 @@ export type TenantId = Branded<'TenantId'>;
 
 export type Mode = 'test' | 'live';
 
-/** Converts stored text to an operation id, without checking it. */
 export function storedOperationId(text: string): OperationId {
   return text as OperationId;
 }

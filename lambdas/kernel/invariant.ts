@@ -3,11 +3,6 @@ class InvariantViolation extends Error {
   override readonly name = 'InvariantViolation';
 }
 
-/**
- * Asserts a condition, including in production.
- *
- * @throws InvariantViolation when `condition` is false
- */
 export function invariant(condition: boolean, message: string): asserts condition {
   if (!condition) throw new InvariantViolation(message);
 }

@@ -1,7 +1,4 @@
-/**
- * Returns a function that loads a value on its first call and caches it. A failure is not cached: the next call loads
- * the value again.
- */
+/** A failure is not cached: the next call loads the value again. */
 export function loadedOnce<Value>(load: () => Promise<Value>): () => Promise<Value> {
   let loading: Promise<Value> | undefined;
   return () => {

@@ -1,7 +1,4 @@
-/*
- * Schedules the look-ups for queue entries. Each entry stores the time of its next look-up, and each queue is read in
- * the order of these times.
- */
+/* Each entry stores the time of its next look-up, and each queue is read in the order of these times. */
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
@@ -23,8 +20,8 @@ const OUTCOME: Steps = [
 ];
 
 /**
- * Look-ups while a payer must act. Most payers act immediately or never. A callback reports the action; the look-up
- * finds the action if the callback was lost.
+ * Most payers act immediately or never. A callback reports the action; the look-up finds the action if the callback was
+ * lost.
  */
 const PAYER: Steps = [
   [DAY_MS, 15],
@@ -32,10 +29,7 @@ const PAYER: Steps = [
   [Number.POSITIVE_INFINITY, 24 * 60],
 ];
 
-/**
- * Look-ups while a bank's decision is awaited, which takes days or months. A callback reports the decision; the look-up
- * finds the decision if the callback was lost.
- */
+/** The decision takes days or months. A callback reports it; the look-up finds it if the callback was lost. */
 const BANK: Steps = [
   [DAY_MS, 60],
   [Number.POSITIVE_INFINITY, 24 * 60],
@@ -67,7 +61,6 @@ const STEPS = {
   foreign: FOREIGN,
 } as const;
 
-/** The data from which an entry's look-up times are computed. */
 export interface LookUpSchedule {
   readonly kind: keyof typeof STEPS;
   /** Selects the minute within the interval, so that entries of the same age are spread out. */
@@ -81,15 +74,11 @@ export function firstLookUpMs(schedule: LookUpSchedule): number {
   return lookFrom(schedule, schedule.sinceMs);
 }
 
-/**
- * Returns the time of the next look-up after a run that began at `lookedAtMs`, in Unix milliseconds. The next look-up
- * is at most one interval later; the interval depends on the entry's age.
- */
+/** The next look-up is at most one interval after the run that began at `lookedAtMs`. */
 export function nextLookUpMs(schedule: LookUpSchedule, lookedAtMs: number): number {
   return lookFrom(schedule, lookedAtMs + MINUTE_MS);
 }
 
-/** Returns the longest time between two look-ups at this age, in milliseconds. */
 export function lookUpIntervalMs({ kind, sinceMs }: LookUpSchedule, atMs: number): number {
   const [, everyMinutes = 1] = STEPS[kind].find(([belowAgeMs]) => atMs - sinceMs < belowAgeMs) ?? [];
   return everyMinutes * MINUTE_MS;
@@ -105,19 +94,16 @@ function lookFrom(schedule: LookUpSchedule, fromMs: number): number {
   return (past === 0 ? minute : minute + every - past) * MINUTE_MS;
 }
 
-/** Offsets are less than this number of minutes, which is the longest interval between two look-ups. */
+/** The longest interval between two look-ups. */
 const SPREAD_MINUTES = 24 * 60;
 
-/** Returns the offset of an entry within its interval, in minutes. */
 function spreadOf(name: string): number {
   let spread = 0;
   for (const letter of name) spread = (spread * 31 + (letter.codePointAt(0) ?? 0)) % SPREAD_MINUTES;
   return spread;
 }
 
-/** Selects the entries of a queue to read. */
 export interface Due {
-  /** Latest due time of the entries to read, in Unix milliseconds. */
   readonly untilMs: number;
   readonly limit: number;
 }

@@ -1,11 +1,8 @@
 import { UNSEEN } from './one-line.ts';
 
-/** Maximum length of a line, in characters. Mail programs break longer lines, and no field of a receipt needs more. */
+/** In characters. Mail programs break longer lines, and no field of a receipt needs more. */
 const LONGEST_LINE = 200;
-/**
- * Control characters, format characters and separators. They include line breaks, and marks that reverse the direction
- * of a text.
- */
+/** They include line breaks, and marks that reverse the direction of a text. */
 const INVISIBLE = /[\p{C}\p{Z}]+/gu;
 /**
  * Matches text that mail programs turn into a link: a URL scheme, `www.`, an `@`, or a name followed by a dot and
@@ -14,8 +11,8 @@ const INVISIBLE = /[\p{C}\p{Z}]+/gu;
 const LINK = /:\/\/|www\.|@|[\p{L}\p{N}]\.\p{L}{2,}/iu;
 
 /**
- * Converts a merchant's text to one line of an e-mail to a payer, and truncates a long text. The line contains no line
- * breaks and no text that a mail program would show as a link. Each of `DOTS` counts as a dot.
+ * Converts a merchant's text to one line of an e-mail to a payer, without text that a mail program would show as a
+ * link.
  *
  * @returns undefined for a text that contains a link, or has no content
  */

@@ -5,10 +5,6 @@
  */
 const FORGING = String.raw`\u0000-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069`;
 
-/**
- * Control and format characters, private-use characters, lone surrogates, line and paragraph separators, and the
- * replacement character.
- */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Co}\p{Cs}\p{Zl}\p{Zp}\ufffd]/gu;
 
 /**

@@ -4,15 +4,11 @@ import { invariant } from './invariant.ts';
 
 /* The sort keys and shards of lists that are sorted by time. */
 
-/** Returns the partition of each shard of a list. */
 export function sharded(partitionOf: (shard: number) => string): readonly string[] {
   return Array.from({ length: LIST_SHARDS }, (_, shard) => partitionOf(shard));
 }
 
-/**
- * Returns the shard that the last character of the id selects. Ids are derived from a hash, so their characters are
- * evenly distributed.
- */
+/** Ids are derived from a hash, so their characters are evenly distributed. */
 export function listShardOf(id: string): number {
   return BASE32_ALPHABET.indexOf(id.at(-1) ?? 'a') % LIST_SHARDS;
 }
@@ -22,20 +18,12 @@ export function listShardOf(id: string): number {
  */
 export const TIME_DIGITS = 15;
 
-/**
- * Returns the sort key of a payment, an order or a dispute. Entries from the same second are sorted by id.
- *
- * @param createdSeconds Unix seconds
- */
+/** Entries from the same second are sorted by id. */
 export function createdSortKey(createdSeconds: number, id: string): string {
   return timeSortKey(createdSeconds * 1000, id);
 }
 
-/**
- * Returns the sort key of a row by its time.
- *
- * @param ms Unix milliseconds
- */
+/** @param ms Unix milliseconds */
 export function timeSortKey(ms: number, id?: string): string {
   invariant(Number.isSafeInteger(ms) && ms >= 0, `${ms} is not a time`);
   const time = String(ms).padStart(TIME_DIGITS, '0');

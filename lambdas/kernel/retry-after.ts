@@ -1,4 +1,3 @@
-/** Upper limit of a wait, in seconds. */
 const LONGEST_SECONDS = 3_600;
 
 const MONTHS = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)';

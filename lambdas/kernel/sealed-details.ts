@@ -7,7 +7,7 @@ import { hex } from './hash-chain.ts';
  * commitment.
  */
 export interface Seal {
-  /** SHA-256 over the salt and the canonical form of the data. Stored in the chain. */
+  /** Stored in the chain. */
   readonly commitment: Uint8Array;
   /** 128 random bits. Stored in the row only. */
   readonly salt: Uint8Array;

@@ -1,6 +1,6 @@
 /**
- * The two kinds of sensitive data that this file finds in text from clients. Neither kind may reach a log, an event or
- * a table: payments are made with tokens, so a card number in a note is a mistake.
+ * Neither kind may reach a log, an event or a table: payments are made with tokens, so a card number in a note is a
+ * mistake.
  */
 export type SensitiveKind = 'card_number' | 'secret';
 
@@ -10,7 +10,6 @@ export function findSensitive(text: string): SensitiveKind | undefined {
   return hasCardNumber(withoutKnownNumbers(plain)) ? 'card_number' : undefined;
 }
 
-/** Replaces the sensitive parts of a text, for logs. */
 export function redactSensitive(text: string): string {
   const redacted = text
     .replaceAll(ALL_SECRETS, '[secret]')
@@ -42,13 +41,9 @@ function enclosedDigit(digit: string): string {
  * Combining marks, format characters and fillers, such as the frame of a keycap, a zero-width space or a Hangul filler.
  */
 const MARKS = /[\p{M}\p{Cf}\p{Default_Ignorable_Code_Point}]/gu;
-/** Decimal digits of other scripts. */
 const FOREIGN_DIGITS = /(?![0-9])\p{Nd}/gu;
 
-/**
- * Converts a decimal digit of any script to ASCII. Unicode encodes the ten digits of a script consecutively, sometimes
- * directly after the digits of another script.
- */
+/** Unicode encodes the ten digits of a script consecutively, sometimes directly after the digits of another script. */
 function asciiDigit(digit: string): string {
   let before = (digit.codePointAt(0) ?? 0) - 1;
   let count = 0;
@@ -59,7 +54,7 @@ function asciiDigit(digit: string): string {
   return String(count % 10);
 }
 
-/** API keys, tokens and webhook secrets, by the prefixes that their issuers document. Some issuers share a prefix. */
+/** By the prefixes that their issuers document. Some issuers share a prefix. */
 const SECRET_FORMS = [
   '(?:sk|rk)_(?:live|test)_[\\w-]{8,}', // Stripe and Payonce
   'ok_[\\w-]{43}(?![\\w-])', // an operator of Payonce
@@ -121,10 +116,7 @@ function hasCardNumber(plain: string): boolean {
   return false;
 }
 
-/**
- * Returns whether a group begins with a card number. Zeros may precede the number, and an expiry and check code may
- * follow it.
- */
+/** Zeros may precede the number, and an expiry and check code may follow it. */
 function beginsWithCardNumber(group: string): boolean {
   if (group.length < MIN_DIGITS) return false;
   const digits = group.replace(LEADING_ZEROS, '');
@@ -139,7 +131,7 @@ const LEADING_ZEROS = /^0+/;
 /** MMYY or MMYYYY from 2020 to 2049, and optionally a check code of three or four digits. */
 const EXPIRY = /^(?:0[1-9]|1[0-2])(?:20)?[2-4]\d(?:\d{3,4})?$/;
 
-/** Returns whether consecutive groups together form a card number, as in `order 12 4242 4242 4242 4242`. */
+/** For example in `order 12 4242 4242 4242 4242`. */
 function groupsHoldCardNumber(groups: readonly string[], gaps: readonly string[]): boolean {
   for (let first = 0; first < groups.length; first += 1) {
     let digits = groups[first]?.replace(LEADING_ZEROS, '') ?? '';
@@ -180,7 +172,7 @@ function isCardNumber(digits: string): boolean {
   }
 }
 
-/** Checks the check digit of ISO/IEC 7812-1, annex B. */
+/** ISO/IEC 7812-1, annex B. */
 function passesLuhn(digits: string): boolean {
   let sum = 0;
   for (let index = 0; index < digits.length; index += 1) {
@@ -191,7 +183,7 @@ function passesLuhn(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Patterns of known kinds of numbers whose groups of digits can look like a card number. */
+/** Numbers whose groups of digits can look like a card number. */
 const KNOWN_NUMBERS = [
   '[A-Z]{2}\\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?', // an IBAN (ISO 13616)
   '[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}', // a UUID
@@ -212,7 +204,7 @@ function isKnown(number: string): boolean {
 
 const USPS = /^\d{22}$/;
 
-/** Checks the check digit of USPS (Publication 199, "MOD 10"): weights of 3 and 1 from the right. */
+/** USPS Publication 199, "MOD 10": weights of 3 and 1 from the right. */
 function isParcel(number: string): boolean {
   const sum = Array.from(number).reduceRight(
     (total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1),
@@ -221,7 +213,7 @@ function isParcel(number: string): boolean {
   return sum % 10 === 0;
 }
 
-/** Checks the check digits of ISO 7064, MOD 97-10. */
+/** ISO 7064, MOD 97-10. */
 function isIban(iban: string): boolean {
   let rest = 0;
   for (const character of iban.slice(4) + iban.slice(0, 4)) {

@@ -11,20 +11,17 @@ export interface Clock {
   sleep(ms: number): Promise<void>;
 }
 
-/** A clock for signatures and tokens. */
 export type WireClock = Pick<Clock, 'nowMs' | 'wireMs'>;
 
-/** Returns the current time for creating or verifying a signature or token, in Unix milliseconds. */
 export function wireMs(clock: WireClock): number {
   return clock.wireMs?.() ?? clock.nowMs();
 }
 
 export interface Entropy {
-  /** Creates a unique owner token. */
   ownerToken(): OwnerToken;
   /** Creates 128 random bits. */
   salt(): Uint8Array;
-  /** Returns a random number from 0 (inclusive) to 1 (exclusive), for jitter only. */
+  /** From 0 (inclusive) to 1 (exclusive), for jitter only. */
   fraction(): number;
 }
 

@@ -1,10 +1,7 @@
-/** Maximum size of a request body, in bytes. A larger body is refused with 413 before it is parsed or hashed. */
+/** A larger body is refused with 413 before it is parsed or hashed. */
 export const MAX_BODY_BYTES = 32 * 1024;
 
-/**
- * Maximum size of a callback, in bytes. A larger callback is refused with 413 before its signature is computed.
- * Processors' events are far smaller.
- */
+/** A larger callback is refused with 413 before its signature is computed. Processors' events are far smaller. */
 export const MAX_CALLBACK_BYTES = 256 * 1024;
 
 /** Limit on requests of one kind, per tenant and mode. */
@@ -15,7 +12,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** The highest rate and burst that a limit may have, equal to the maximum in the deployment's settings. */
+/** Equal to the maximum in the deployment's settings. */
 export const HIGHEST_LIMIT = 10_000;
 
 /**

@@ -1,6 +1,5 @@
 /** Payment metadata names that Payonce reads. Event bus rules match `receipt_email` and `affiliate`, too. */
 export const MetadataName = {
-  /** The address to which a receipt is sent. */
   receiptEmail: 'receipt_email',
   /** The affiliate who referred the customer and receives a commission. */
   affiliate: 'affiliate',

@@ -1,21 +1,17 @@
-/* The metrics that functions count and stacks monitor. */
-
 /** CloudWatch namespace; followed by `/` and the environment if there is one. */
 export const METRIC_NAMESPACE = 'Payonce';
 
 /** A metric that raises an alarm whenever it is counted. */
 export interface AlarmEntry {
-  /** The meaning of the alarm, in complete sentences. */
   readonly description: string;
   /** The entry in docs/operate/runbook/ with the steps to take: `<page>.md#<heading in lower case, with hyphens>`. */
   readonly entry: string;
-  /** True if the alarm exists only in deployments that accept orders. @default the alarm exists in all deployments */
+  /** The alarm exists only in deployments that accept orders. */
   readonly ofOrders?: true;
 }
 
-/** Events that should not happen. Each has an alarm. */
+/** Events that should not happen. */
 export const ALARMS = {
-  /** The charge is recorded and queued to be refunded or voided. */
   late_success: {
     description:
       'A processor captured a payment that had already ended, or captured one twice. The resolver refunds or voids the charge.',
@@ -52,9 +48,7 @@ export const ALARM_SERVICE = 'alarms';
 /** Name of the log line that reports an alarm. */
 export const ALARM_RUN = 'alarm';
 
-/** Metrics of calls to each vendor. */
 export type OutboundMetric =
-  /** The first request of a call. */
   | 'outbound_call'
   /** Each further request of the call, including look-ups. */
   | 'outbound_retry'
@@ -69,23 +63,18 @@ export type OutboundMetric =
   /** A dead letter could not be stored, so the caller received the error of the call itself. */
   | 'outbound_dead_letter_failed';
 
-/** Metrics of the archive. */
 export type ArchiveMetric =
   /** Hourly runs after which the manifests listed every object that had arrived in the archive. */
   | 'archive_listed'
   /** Events were published, but nothing was archived for an hour. */
   | 'archive_stopped'
-  /** Differences that a verification found. */
   | 'archive_differs';
 
-/** Dimension that names the vendor. The metrics of all calls to vendors have one service name. */
+/** The metrics of all calls to vendors have one service name. */
 export const VENDOR_DIMENSION = 'vendor';
 export const OUTBOUND_SERVICE = 'vendors';
 
-/**
- * Requests beyond their tenant's limit. Each is counted twice: in the total of all functions, and with the tenant as a
- * dimension.
- */
+/** Requests beyond their tenant's limit. Each is counted twice: in total, and with the tenant as a dimension. */
 export const TENANT_LIMITED = 'tenant_limited';
 export const LIMITS_SERVICE = 'limits';
 export const TENANT_DIMENSION = 'tenant';

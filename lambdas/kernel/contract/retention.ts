@@ -7,7 +7,7 @@ import { REPLAY_HORIZON_DAYS } from './events.ts';
  * `retention`, and functions read it.
  */
 
-/** Retention by scope, in hours. `default` applies to a scope without an entry. */
+/** In hours. `default` applies to a scope without an entry. */
 export const RETENTION_HOURS = {
   /**
    * Scopes of the team's own services. Those services can set another retention with `retentionHours` of `createOnce`.
@@ -22,10 +22,9 @@ export const RETENTION_HOURS = {
   events: 30 * 24,
 } as const;
 
-/** Retention, in hours, of the scopes whose retention differs from {@link RETENTION_HOURS}. */
+/** In hours, for the scopes whose retention differs from {@link RETENTION_HOURS}. */
 export type Retention = Readonly<Partial<Record<string, number>>>;
 
-/** Returns the retention of a scope, in hours. */
 export function retentionHours(scope: string, set: Retention = {}): number {
   const hours: Retention = RETENTION_HOURS;
   return set[scope] ?? hours[scope] ?? set['default'] ?? RETENTION_HOURS.default;

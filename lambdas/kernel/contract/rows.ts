@@ -4,12 +4,10 @@
  * change, because stored rows contain it. A test fails if a prefix is written anywhere else.
  */
 
-/** Partitions of the Idempotency table. */
 export const IdempotencyRow = { record: 'OP#' } as const;
 
 /** Prefixes of the ids of operations with a record in the Idempotency table. */
 export const OperationPrefix = {
-  /** The charge of a payment. */
   charge: 'pay_',
   capture: 'cap_',
   cancel: 'can_',
@@ -17,20 +15,17 @@ export const OperationPrefix = {
   /** A refund or void of a charge that its payment must not keep. */
   return: 'rtn_',
   order: 'ord_',
-  /** The result of an inquiry at a processor. */
   inquiry: 'inq_',
   /** An orphaned callback that was matched to its payment. */
   adoption: 'ad_',
   correction: 'cor_',
   decision: 'dec_',
   annotation: 'ann_',
-  /** A second person's verdict on an operator's request. */
   approval: 'apr_',
   /** An operator's request for a capture, cancellation or refund that waits for a second person. */
   changeRequest: 'chr_',
   /** A request that creates or rotates an API key. */
   keyRequest: 'mkr_',
-  /** A request that changes a tenant's limit. */
   limitRequest: 'lim_',
   /** An operator's request that moves messages back to their queue, or dismisses a callback. */
   redrive: 'rdq_',
@@ -38,7 +33,6 @@ export const OperationPrefix = {
    * An effect, other than a payment, that a consumer or a job causes. An event or a business key identifies the effect.
    */
   businessKey: 'biz_',
-  /** An accepted job run. */
   acceptedRun: 'run_',
   /** The executor's request for a job run. */
   askedRun: 'rca_',
@@ -48,15 +42,12 @@ export const OperationPrefix = {
   webhookRequest: 'wh_',
 } as const;
 
-/** Partitions of the Ledger. */
 export const LedgerRow = {
   payment: 'PAY#',
   order: 'ORD#',
-  /** Chains of the activity log. */
   activity: 'ACT#',
 } as const;
 
-/** Partitions of the Registry. */
 export const RegistryRow = {
   /** API keys by id, which is derived from the hash of the key. */
   apiKey: 'KEY#',
@@ -127,7 +118,6 @@ export const RegistryRow = {
  * job reads the partitions `hold` and `failingEndpoints`, whose entries wait for an operator.
  */
 export const QueueRow = {
-  /** Payments and changes whose outcome is not known. */
   unknownOutcome: 'QUEUE_UNKNOWN#',
   /** Payments and changes that wait for a payer or a bank. */
   routineInquiry: 'QUEUE_ROUTINE#',
@@ -140,14 +130,13 @@ export const QueueRow = {
   orphan: 'QUEUE_ORPHAN#',
   /** Orphaned callbacks about charges that name no payment. Another program probably made these charges. */
   foreignOrphan: 'QUEUE_FOREIGN#',
-  /** The endpoint lists of tenants with an endpoint that fails. No job reads them: they wait for an operator. */
+  /** The endpoint lists of tenants with an endpoint that fails. */
   failingEndpoints: 'QUEUE_ENDPOINTS#',
 } as const;
 
 /** Partitions of the index `emails` of the Registry. */
 export const EmailRow = { payment: 'EMAIL_PAYMENT#', order: 'EMAIL_ORDER#' } as const;
 
-/** Partitions of the Views. */
 export const ViewsRow = {
   payment: 'PAYMENT#',
   reference: 'REFERENCE#',
@@ -165,5 +154,4 @@ export const ViewsRow = {
   reviews: 'REVIEWS',
 } as const;
 
-/** Prefixes of sort keys. */
 export const SortKey = { transition: 'T#', activity: 'A#', run: 'RUN#', exportId: 'ID#' } as const;

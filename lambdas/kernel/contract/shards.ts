@@ -3,7 +3,6 @@
  * DynamoDB developer guide, "Burst and adaptive capacity"). The numbers follow from the setting `peakRates`.
  */
 
-/** Peak rates of a deployment, starting on a given day. */
 export interface PeakRates {
   /** First UTC day, yyyy-mm-dd. */
   readonly from: string;
@@ -14,13 +13,11 @@ export interface PeakRates {
 }
 
 export interface Shards {
-  /** Partitions of the index of open claims. */
   readonly claims: number;
   /** Partitions per day in the index of recent outcomes. Reading a time range costs one query per partition. */
   readonly outcomes: number;
   /** Partitions of each queue of unfinished work. Queues are usually short, but grow in an outage. */
   readonly queues: number;
-  /** Partitions of the queue of due webhooks. */
   readonly dueWebhooks: number;
   /** Partitions for the deliveries to one endpoint, and for its lane. */
   readonly deliveries: number;
@@ -28,7 +25,7 @@ export interface Shards {
   readonly listParts: number;
 }
 
-/** Default numbers, for 1,000 payments per second from one tenant. */
+/** For 1,000 payments per second from one tenant. */
 export const DEFAULT_SHARDS: Shards = {
   claims: 32,
   outcomes: 8,
@@ -55,7 +52,7 @@ export const MAX_TENANT_PAYMENTS = 6_400;
 /** Maximum of `payments`. A higher rate needs more partitions, and each run of a job reads all partitions of an index. */
 export const MAX_PAYMENTS = 40_000;
 
-/** Returns the numbers of partitions for these rates. They are never lower than the default numbers. */
+/** The numbers are never lower than the default numbers. */
 export function shardsFor({ payments, tenantPayments }: Omit<PeakRates, 'from'>): Shards {
   const spread = (standard: number, units: number): number => Math.max(standard, Math.ceil(units / PLANNED_UNITS));
   return {

@@ -37,10 +37,6 @@ export const LedgerTable = {
   },
 } as const;
 
-/**
- * Registry: an index of due rows for the webhook sweep, another one for jobs, and an index of payments and orders by
- * e-mail address.
- */
 export const RegistryTable = {
   dueIndex: {
     name: 'webhook-due',

@@ -36,7 +36,6 @@ export const RECEIPT_SECONDS = 20;
 /** Time after which a webhook lane's loop starts no further request, in seconds. */
 export const LANE_RUN_SECONDS = 15;
 
-/** Timeout of one request to a webhook endpoint, in seconds. */
 export const WEBHOOK_CALL_SECONDS = 10;
 
 /** Time for claiming a message before its calls and committing it after them, including retries, in seconds. */
@@ -54,25 +53,19 @@ export const LONGEST_MESSAGE_SECONDS = {
   webhookTask: LANE_RUN_SECONDS + WEBHOOK_CALL_SECONDS + AROUND_CALLS_SECONDS,
 } as const;
 
-/**
- * Timeout of the function for callbacks, in seconds. It suffices for a read at the processor and a commit. Processors
- * abandon a callback after 10 to 30 s.
- */
+/** Suffices for a read at the processor and a commit. Processors abandon a callback after 10 to 30 s. */
 export const CALLBACKS_TIMEOUT_SECONDS = 20;
 
 /** Time during which a redrive may begin calls, in seconds. */
 export const REDRIVE_SECONDS = 240;
 
 /**
- * Timeout of a redrive, in minutes. All calls that the redrive began finish within this time. The dead letters stay
- * hidden from other readers for one more minute.
+ * All calls that the redrive began finish within this time. The dead letters stay hidden from other readers for one
+ * more minute.
  */
 export const REDRIVE_TIMEOUT_MINUTES = 5;
 
-/**
- * Timeout of the webhook sender, in seconds. It covers ten concurrent calls of ten seconds, the reads and writes around
- * them, and their retries.
- */
+/** Covers ten concurrent calls of ten seconds, the reads and writes around them, and their retries. */
 export const WEBHOOK_SENDER_TIMEOUT_SECONDS = 45;
 
 /**
@@ -88,17 +81,10 @@ export const REDELIVERY_SECONDS = 6 * 60 * 60;
  */
 export const LONGEST_WAIT_MS = 30 * 60_000;
 
-/**
- * Returns the maximum number of times that a message is received within {@link REDELIVERY_SECONDS}.
- *
- * @param hiddenSeconds the visibility timeout of the message's queue
- */
+/** @param hiddenSeconds the visibility timeout of the message's queue */
 export function maxReceives(hiddenSeconds: number): number {
   return Math.ceil(REDELIVERY_SECONDS / hiddenSeconds);
 }
 
-/**
- * Timeout of the sandbox's function, in seconds. Longer than its slowest response takes, and longer than any caller
- * waits.
- */
+/** Longer than the sandbox's slowest response takes, and longer than any caller waits. */
 export const SANDBOX_TIMEOUT_SECONDS = 29;
