@@ -4,9 +4,7 @@ import { RetryableError, TerminalError } from '../faults.ts';
 import { invariant } from '../invariant.ts';
 import type { Clock } from '../world.ts';
 
-/**
- * Default of the constructor's `freshMs`, in milliseconds. A secret can still be used for this time after its removal.
- */
+/** A secret can still be used for this time after its removal. */
 const FRESH_MS = 60_000;
 /**
  * Minimum time between two reads that are triggered by a rejected secret or signature, in milliseconds. A new secret
@@ -32,16 +30,13 @@ interface Known<Secret> {
 
 interface Entry<Secret> {
   known?: Known<Secret> | undefined;
-  /** Start of the last read, in Unix milliseconds, even if the read failed. */
+  /** Start of the last read, even if the read failed. */
   triedAtMs?: number;
-  /** The read in progress; concurrent callers wait for it. */
+  /** Concurrent callers wait for it. */
   reading?: Promise<Secret> | undefined;
 }
 
-/**
- * Reads secrets of one kind from Secrets Manager and caches them for a short time. An instance has one cache entry for
- * each secret that was requested. The client does not retry, because the caller does.
- */
+/** Caches secrets for a short time. The client does not retry, because the caller does. */
 export class SecretReader<Secret> {
   readonly #client: SecretsManagerClient;
   readonly #clock: Pick<Clock, 'nowMs'>;
@@ -101,10 +96,7 @@ export class SecretReader<Secret> {
     return entry;
   }
 
-  /**
-   * Returns whether `sinceMs` is less than `limitMs` ago. False for a time in the future, which means that the clock
-   * was set back.
-   */
+  /** False for a time in the future, which means that the clock was set back. */
   #within(limitMs: number, sinceMs: number | undefined): boolean {
     if (sinceMs === undefined) return false;
     const agoMs = this.#clock.nowMs() - sinceMs;

@@ -9,32 +9,21 @@ import { AmbiguousError, NotBegunError, RetryableError, TerminalError } from '..
 import type { Clock, Entropy } from '../world.ts';
 import { isAfterAttempt } from './sdk-errors.ts';
 
-/**
- * Maximum number of attempts. Calls to DynamoDB are retried only here (the SDK's retries are disabled), with full
- * jitter.
- */
+/** Calls to DynamoDB are retried only here (the SDK's retries are disabled), with full jitter. */
 export const MAX_ATTEMPTS = 5;
 const FIRST_WAIT_MS = 50;
 const LONGEST_WAIT_MS = 1_000;
-/** The time after which a client may retry, in seconds. */
 const RETRY_AFTER_SECONDS = 2;
 
 export interface Pacing {
   readonly clock: Clock;
   readonly entropy: Entropy;
-  /**
-   * The retention of records.
-   * @default RETENTION_HOURS
-   */
+  /** @default RETENTION_HOURS */
   readonly retention?: Retention | undefined;
-  /**
-   * Time after which no attempt begins, in Unix milliseconds.
-   * @default none
-   */
+  /** No attempt begins after this time. @default none */
   readonly untilMs?: number;
 }
 
-/** The effect that a failed call may have had. */
 type FailureClass =
   /** A condition rejected the write, which is an expected outcome. `reasons` contains the existing item. */
   | { readonly kind: 'condition'; readonly reasons: readonly CancellationReason[] }
@@ -119,7 +108,6 @@ export async function writeConditionally<Early = never>(
       lastError = error;
       const failure = classify(error);
       if (failure.kind === 'condition') return { kind: 'refused', reasons: failure.reasons };
-      // This attempt failed, but an earlier attempt whose response was lost may have been applied.
       if (failure.kind === 'terminal' && mayBeApplied) throw exhausted(error, true);
       if (failure.kind === 'terminal')
         throw new TerminalError('store_refused', 'the store refused a write', { cause: error });
@@ -133,11 +121,7 @@ export async function writeConditionally<Early = never>(
   throw exhausted(lastError, mayBeApplied);
 }
 
-/**
- * Retries a read until the store responds.
- *
- * @throws RetryableError when the store cannot be read now, TerminalError when a retry cannot succeed
- */
+/** @throws RetryableError when the store cannot be read now, TerminalError when a retry cannot succeed */
 export async function readWithRetries<Result>(pacing: Pacing, read: () => Promise<Result>): Promise<Result> {
   let lastError: unknown;
   for (let attempt = 0; attempt < MAX_ATTEMPTS; attempt += 1) {
@@ -156,7 +140,6 @@ export async function readWithRetries<Result>(pacing: Pacing, read: () => Promis
   throw exhausted(lastError, false);
 }
 
-/** Returns the time that is left for attempts, in milliseconds. */
 export function timeLeftMs({ clock, untilMs = Number.POSITIVE_INFINITY }: Pacing): number {
   return untilMs - clock.nowMs();
 }

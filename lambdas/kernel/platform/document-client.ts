@@ -1,10 +1,7 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
-/**
- * Timeout of one call to DynamoDB, in milliseconds. A call usually takes a few milliseconds, and a client's request has
- * several seconds for all of its calls.
- */
+/** A call usually takes a few milliseconds, and a client's request has several seconds for all of its calls. */
 const REQUEST_TIMEOUT_MS = 2_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 /**
@@ -13,7 +10,7 @@ const CONNECTION_TIMEOUT_MS = 1_000;
  */
 const UNUSED_MIDDLEWARE = ['loggerMiddleware', 'getUserAgentMiddleware'];
 
-/** Creates a client that does not retry. `attempts.ts` retries instead: it knows the effect of a repeated write. */
+/** `attempts.ts` retries instead of the client: it knows the effect of a repeated write. */
 export function documentClient(client: DynamoDBClient = plainClient()): DynamoDBDocumentClient {
   const documents = DynamoDBDocumentClient.from(client);
   documents.middlewareStack.add(
@@ -32,7 +29,7 @@ function withAnyNames(value: unknown): unknown {
   return hasAnyName(value) ? converted(value) : value;
 }
 
-/** Returns whether an object in the value has a key `constructor`. Without one, the value need not be copied. */
+/** Without a key `constructor`, the value need not be copied. */
 function hasAnyName(value: unknown): boolean {
   if (Array.isArray(value)) return value.some(hasAnyName);
   if (typeof value !== 'object' || value === null || !isPlain(value)) return false;

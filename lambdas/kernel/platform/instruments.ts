@@ -2,7 +2,6 @@ import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
 import type { MetricUnit } from '@aws-lambda-powertools/metrics/types';
 
-/** Creates the logger and the metrics of a service by its name. */
 export interface Instruments {
   readonly logger: (serviceName: string) => Pick<Logger, 'info' | 'warn' | 'error'>;
   readonly metrics: (serviceName: string) => Meter;

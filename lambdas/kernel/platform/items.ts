@@ -1,17 +1,13 @@
 import * as z from 'zod';
 import { BASE32_ALPHABET } from '../digest.ts';
 
-/** A DynamoDB item. Items are validated when they are read: code must never act on a row that it cannot parse. */
+/** Items are validated when they are read: code must never act on a row that it cannot parse. */
 export type Item = Record<string, unknown>;
 
 /** Number of characters of an id that select its shard, at five bits each. */
 const SHARD_CHARACTERS = 4;
 
-/**
- * Returns the shard of a derived id. The last characters of the id are bits of a digest, so no further hash is needed.
- *
- * @param count number of shards
- */
+/** The last characters of the id are bits of a digest, so no further hash is needed. */
 export function shardOf(id: string, count: number): number {
   let bits = 0;
   for (const character of id.slice(-SHARD_CHARACTERS)) {

@@ -2,7 +2,7 @@ import { LambdaClient } from '@aws-sdk/client-lambda';
 
 const TIMEOUT_MS = 3_000;
 
-/** Creates a client for asynchronous invocations. Lambda acknowledges an invocation before the invocation begins. */
+/** Lambda acknowledges an asynchronous invocation before the invocation begins. */
 export function lambdaClient(): LambdaClient {
   return new LambdaClient({
     maxAttempts: 2,

@@ -31,10 +31,7 @@ export function countWaiting(instruments: Instruments, waiting: number): void {
   instruments.metrics(ALARM_SERVICE).singleMetric().addMetric(METRIC, MetricUnit.Count, waiting);
 }
 
-/**
- * Returns the times at which the messages of a batch were sent, in Unix milliseconds; empty if the event is not an SQS
- * batch.
- */
+/** Empty if the event is not an SQS batch. */
 function sentTimesOf(event: unknown): readonly number[] {
   if (typeof event !== 'object' || event === null || !('Records' in event) || !Array.isArray(event.Records)) return [];
   return (event.Records as readonly { readonly attributes?: { readonly SentTimestamp?: string } }[]).flatMap(

@@ -12,12 +12,12 @@ import { eachShard, mostShards, OPERATOR_SHARD, shardsAt } from './shards.ts';
 export const UNREADABLE_AGAIN_MS = 5 * 60_000;
 
 /**
- * Maximum number of rows that a read requests from all partitions together, as a multiple of its limit. This bounds the
- * memory that is needed to read a long backlog from many partitions.
+ * As a multiple of the read's limit, over all partitions. Bounds the memory that is needed to read a long backlog from
+ * many partitions.
  */
 const MAX_LIMITS = 32;
 
-/** Called for each row that this code cannot parse. The row stays in its queue, and the other rows are processed. */
+/** The row stays in its queue, and the other rows are processed. */
 export type Unreadable = (error: unknown) => void;
 
 /** Fails the read instead of silently skipping a row. For callers that do not report unreadable rows. */
@@ -34,25 +34,22 @@ export interface QueueTools {
 
 type QueueName = (typeof QueueRow)[keyof typeof QueueRow];
 
-/** One or more queues that are read together. */
 export interface Queue<Row> {
   readonly of: readonly QueueName[];
   readonly parse: (item: Item) => Row;
 }
 
-/** Returns the attributes that list a row in a queue, among the entries that only an operator can resolve. */
 export function queuedForOperator(queue: QueueName, dueAtMs: number): Item {
   const { partitionKey, sortKey } = RegistryTable.queuesIndex;
   return { [partitionKey]: `${queue}${OPERATOR_SHARD}`, [sortKey]: dueAtMs };
 }
 
-/** Returns the attributes that list a row in a queue. @param id selects the shard */
+/** @param id selects the shard */
 export function queuedFor(queue: QueueName, id: string, dueAtMs: number): Item {
   const { partitionKey, sortKey } = RegistryTable.queuesIndex;
   return { [partitionKey]: `${queue}${shardOf(id, shardsAt(dueAtMs).queues)}`, [sortKey]: dueAtMs };
 }
 
-/** An index that lists whole rows by due time. */
 interface DueIndex {
   readonly name: string;
   readonly partitionKey: string;
@@ -61,7 +58,6 @@ interface DueIndex {
 
 interface DuePartitions<Row> {
   readonly index: DueIndex;
-  /** Partitions that are read together. */
   readonly partitions: readonly (string | number)[];
   readonly parse: (item: Item) => Row;
   readonly keyOf: (item: Item) => Item;
@@ -138,13 +134,11 @@ async function postponeUnreadable(
   );
 }
 
-/** A condition on a row of a queue. */
 export type Condition = Pick<
   UpdateCommandInput,
   'ConditionExpression' | 'ExpressionAttributeNames' | 'ExpressionAttributeValues'
 >;
 
-/** Sets attributes of an existing row if the condition is true. */
 export async function setAttributes(
   { client, table, pacing }: Omit<QueueTools, 'unreadable'>,
   key: Item,
@@ -169,7 +163,6 @@ export async function setAttributes(
   await writeConditionally(pacing, () => client.send(update));
 }
 
-/** Returns the rows that this code can parse, and reports all others. */
 export function readableRows<Row>(
   items: readonly Item[],
   parse: (item: Item) => Row,
@@ -186,8 +179,6 @@ export function readableRows<Row>(
 }
 
 /**
- * Returns the error for a row that this code cannot parse.
- *
  * @throws `cause` itself if it is a fault of the store, because such a fault does not mean that the row is unreadable
  */
 export function unreadableRow(item: Item, cause: unknown): TerminalError {
@@ -196,10 +187,8 @@ export function unreadableRow(item: Item, cause: unknown): TerminalError {
   return new TerminalError('row_unreadable', `this code cannot parse the row ${name.join(' ')}`, { cause });
 }
 
-/** A kind of queue whose rows are read in the order in which they are due. */
 export interface DueRows<Row> {
   readonly partition: (shard: number) => string;
-  /** Returns the number of partitions that can contain rows. */
   readonly shards: () => number;
   readonly keyOf: (row: Row) => Item;
   /** Returns the attributes that list the row in an index. @default none */

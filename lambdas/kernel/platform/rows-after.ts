@@ -7,8 +7,7 @@ import type { Item } from './items.ts';
 const BEFORE_ALL = ' ';
 
 /**
- * Reads one page of a partition's rows in sort-key order, with strong consistency. One query returns at most a
- * megabyte, so `limit` rows together must be smaller.
+ * One query returns at most a megabyte, so `limit` rows together must be smaller.
  *
  * @param after the sort key of the last row of the previous page
  * @throws RetryableError when the store is unavailable

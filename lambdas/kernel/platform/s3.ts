@@ -1,14 +1,10 @@
 import { S3Client, type S3ClientConfig } from '@aws-sdk/client-s3';
 
-/** Timeout of one call, in milliseconds. A call transfers a file of a few megabytes, or a part of a file. */
+/** A call transfers a file of a few megabytes, or a part of a file. */
 const REQUEST_TIMEOUT_MS = 30_000;
 const CONNECTION_TIMEOUT_MS = 1_000;
 
-/**
- * Creates an S3 client.
- *
- * @param config settings of the client; the default makes one attempt, for callers that retry themselves
- */
+/** @param config the default makes one attempt, for callers that retry themselves */
 export function s3Client(config: S3ClientConfig = { maxAttempts: 1 }): S3Client {
   return new S3Client({
     ...config,

@@ -8,7 +8,7 @@ export interface Secrets {
   readonly secretsManager: () => Promise<SecretsManagerClient>;
 }
 
-/** Creates a client that does not retry and whose timeout fits into a request. */
+/** The timeout fits into a request. */
 export function secretsManager(): SecretsManagerClient {
   return new SecretsManagerClient({
     maxAttempts: 1,

@@ -3,7 +3,6 @@ import { Environment } from '../contract/environment.ts';
 import { DEFAULT_SHARDS, type Shards, shardsFor } from '../contract/shards.ts';
 import { jsonOf, readVariable } from './variables.ts';
 
-/** Numbers of partitions that apply from a given time. */
 interface Step {
   readonly fromMs: number;
   readonly shards: Shards;
@@ -56,7 +55,6 @@ export function mostShards(untilMs = Number.POSITIVE_INFINITY): Shards {
  */
 export const OPERATOR_SHARD = 0;
 
-/** Returns the numbers from 0 (inclusive) to `count` (exclusive). */
 export function eachShard(count: number): readonly number[] {
   return Array.from({ length: count }, (_, shard) => shard);
 }

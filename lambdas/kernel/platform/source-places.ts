@@ -8,9 +8,8 @@ const PLACE = /(?<file>file:\/\/[^\s:()]+\.mjs):(?<line>\d+):(?<column>\d+)/g;
 const maps = new Map<string, SourceMap | undefined>();
 
 /**
- * Replaces bundle positions in a stack trace with source positions, if the bundle has a source map. Node does the same
- * with `--enable-source-maps`, but reads every map at startup, which takes a sixth of the start time. This function
- * reads a map when a fault first needs it.
+ * Node does the same with `--enable-source-maps`, but reads every map at startup, which takes a sixth of the start
+ * time. This function reads a map when a fault first needs it.
  */
 export function withSourcePositions(stack: string): string {
   return stack.replaceAll(PLACE, (place: string, file: string, line: string, column: string) => {
@@ -25,7 +24,7 @@ function mapOf(file: string): SourceMap | undefined {
   return maps.get(file);
 }
 
-/** Reads a source map. Returns undefined if it cannot be read, so that the fault is reported anyway. */
+/** Undefined if the map cannot be read, so that the fault is reported anyway. */
 function readMap(file: string): SourceMap | undefined {
   try {
     return new SourceMap(JSON.parse(readFileSync(`${fileURLToPath(file)}.map`, 'utf8')) as SourceMapPayload);

@@ -1,20 +1,16 @@
 import { SQSClient } from '@aws-sdk/client-sqs';
 import type { Queues } from './system-platform.ts';
 
-/**
- * Client settings for a single attempt. A message that could not be sent is sent again when its source is redelivered
- * or the request is retried.
- */
+/** A message that could not be sent is sent again when its source is redelivered or the request is retried. */
 const ONE_ATTEMPT = {
   maxAttempts: 1,
   requestHandler: { requestTimeout: 2_000, throwOnRequestTimeout: true, connectionTimeout: 1_000 },
 };
-/** The longest delay that Amazon SQS accepts, in seconds (developer guide, "Delay queues"). */
+/** Amazon SQS developer guide, "Delay queues". */
 const LONGEST_DELAY_SECONDS = 900;
 
 export const queues: Queues = { sqs: (config = ONE_ATTEMPT) => new SQSClient(config) };
 
-/** Converts a wait to a delay that SQS accepts: whole seconds, at most 15 minutes. */
 export function delayOf(seconds: number): number {
   return Math.min(LONGEST_DELAY_SECONDS, Math.max(0, Math.ceil(seconds)));
 }

@@ -1,10 +1,6 @@
 import { marshall } from '@aws-sdk/util-dynamodb';
 
-/**
- * Decodes the bytes in an item image, as Lambda delivers it in a Stream record.
- *
- * @returns the image, still in DynamoDB JSON, with base64 text converted to bytes at any depth
- */
+/** @returns the image, still in DynamoDB JSON, with base64 text converted to bytes at any depth */
 export function fromStreamImage(image: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(image).map(([name, value]) => [name, fromValue(value)]));
 }
@@ -19,7 +15,6 @@ function fromValue(value: unknown): unknown {
   return value;
 }
 
-/** Encodes an item as the image that Lambda delivers in a Stream record, with bytes as base64 text. */
 export function toStreamImage(item: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const text = JSON.stringify(marshall(item), (_name, value: unknown) =>
     value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value,

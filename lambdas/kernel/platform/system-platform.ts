@@ -12,10 +12,7 @@ import { systemClock, systemDigest, systemEntropy } from './platform.ts';
 import type { Secrets } from './secrets-manager.ts';
 import { readRetention, type Variables } from './variables.ts';
 
-/**
- * The platform that every function receives. Parts that only some functions need are separate, so that the other
- * functions do not bundle them.
- */
+/** Parts that only some functions need are separate, so that the other functions do not bundle them. */
 export interface Platform extends Pacing {
   readonly variables: Variables;
   readonly digest: Digest;
@@ -24,11 +21,7 @@ export interface Platform extends Pacing {
 }
 
 export interface Queues {
-  /**
-   * Creates an SQS client.
-   *
-   * @param config default: one attempt, with time limits
-   */
+  /** @param config default: one attempt, with time limits */
   readonly sqs: (config?: SQSClientConfig) => SQSClient;
 }
 
@@ -48,7 +41,6 @@ export interface Keys {
   readonly kms: () => KMSClient;
 }
 
-/** Creates the platform of a Lambda process. */
 export function systemPlatform(): Platform {
   return {
     variables: process.env,
@@ -61,7 +53,7 @@ export function systemPlatform(): Platform {
   };
 }
 
-/** Loads the Secrets Manager client at its first use, so that a cold start does not load it. */
+/** A cold start does not load the Secrets Manager client. */
 export const lazySecrets: Secrets = {
   secretsManager: async () => (await import('./secrets-manager.ts')).secretsManager(),
 };

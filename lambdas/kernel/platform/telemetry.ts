@@ -13,7 +13,6 @@ import { redactSensitive } from '../sensitive.ts';
 import type { Instruments } from './instruments.ts';
 import { withSourcePositions } from './source-places.ts';
 
-/** Counters of requests, runs and alarms. Each has a separate metric. */
 export type RequestCount =
   | 'first'
   | 'replay'
@@ -44,10 +43,7 @@ export type RequestCount =
   | typeof EventMetric.toReview
   | AlarmMetric;
 
-/**
- * Describes a request and its response. Must never contain a body, an idempotency key in clear text, an API key or a
- * payment source.
- */
+/** Must never contain a body, an idempotency key in clear text, an API key or a payment source. */
 export interface RequestReport {
   readonly requestId: string;
   readonly method: string;
@@ -65,22 +61,19 @@ export interface RequestReport {
 }
 
 export interface Telemetry {
-  /** Logs one line, and counts metrics, for a request. */
   request(report: RequestReport, counts: readonly RequestCount[]): void;
-  /** Logs one line, and counts metrics, for work other than a request, for example a run, an event or an alarm. */
+  /** Work other than a request, for example a run, an event or an alarm. */
   run(
     name: string,
     counts: Readonly<Partial<Record<RequestCount, number>>>,
     details: Readonly<Record<string, number | string>>,
   ): void;
-  /** Logs a fault or a bug with its stack. */
   fault(requestId: string, error: unknown): void;
 }
 
 export function standardTelemetry(serviceName: string, instruments: Instruments): Telemetry {
   const logger = instruments.logger(serviceName);
   const metrics = instruments.metrics(serviceName);
-  /** Publishes a metric immediately, under a service name that all functions share. */
   const shared = (service: string, name: string, times: number, tenant?: string) => {
     const one = instruments.metrics(service).singleMetric();
     if (tenant) one.addDimension(TENANT_DIMENSION, tenant);
@@ -110,10 +103,10 @@ export function standardTelemetry(serviceName: string, instruments: Instruments)
   };
 }
 
-/** Maximum depth of the reported causes. Deeper causes add no information. */
+/** Deeper causes add no information. */
 const DEEPEST_CAUSE = 4;
 
-/** Describes an error only by its name, code, stack and causes, because other properties may contain client data. */
+/** Omits all other properties, because they may contain client data. */
 function describe(error: unknown, depth: number): Record<string, unknown> {
   if (!(error instanceof Error)) return { name: typeof error };
   const { name, message, stack = message, cause } = error;

@@ -20,7 +20,6 @@ export const baseUrl = z
   .refine((text) => !text.endsWith('/'), 'must not end with a slash');
 export const secretId = z.string('is not set').min(1, 'must be the id of a secret');
 
-/** Creates a schema for a string that contains JSON of the given schema. */
 export const jsonOf = <Value>(schema: z.ZodType<Value>) =>
   z
     .string('is not set')
@@ -34,11 +33,7 @@ export const jsonOf = <Value>(schema: z.ZodType<Value>) =>
     })
     .pipe(schema);
 
-/**
- * Reads and validates settings.
- *
- * @throws Error naming the variable that is missing or wrong
- */
+/** @throws Error naming the variable that is missing or wrong */
 export function readVariables<Value>(schema: z.ZodType<Value>, environment: Variables): Value {
   // Generate no code for the schema: it is used only once, so generating code would take longer than it saves at a cold
   // start.
@@ -49,7 +44,8 @@ export function readVariables<Value>(schema: z.ZodType<Value>, environment: Vari
 }
 
 /**
- * Reads one variable, without an object schema, whose creation would cost more than the read.
+ * Needs no object schema, whose creation would cost more than the read.
+ *
  * @throws Error as {@link readVariables}
  */
 export function readVariable<Value>(name: string, schema: z.ZodType<Value>, environment: Variables): Value {
@@ -61,7 +57,7 @@ export function readVariable<Value>(name: string, schema: z.ZodType<Value>, envi
 }
 
 /**
- * Reads the retention of records in this deployment. Returns undefined for the default retention.
+ * Undefined for the default retention.
  *
  * @throws Error as {@link readVariables}
  */

@@ -26,11 +26,7 @@ export function readWebUrl(text: string): WebUrl {
   return WITH_HOST.test(text) ? { kind: 'good', url } : { kind: 'malformed' };
 }
 
-/**
- * Parses an http or https address.
- *
- * @returns undefined when {@link readWebUrl} refuses the text
- */
+/** @returns undefined when {@link readWebUrl} refuses the text */
 export function webUrl(text: string): URL | undefined {
   const read = readWebUrl(text);
   return read.kind === 'good' ? read.url : undefined;

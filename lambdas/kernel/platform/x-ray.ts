@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Socket } from 'node:dgram';
 
-/** A span, which is a subsegment in X-Ray. Lambda itself writes the segment of the execution. */
+/** A subsegment in X-Ray. Lambda itself writes the segment of the execution. */
 interface Span {
   readonly name: string;
   /** The operation's id, for searches in traces: `annotation.operation = "pay_…"`. */
@@ -40,9 +40,7 @@ export async function withSpan<Result>(span: Span, work: () => Promise<Result>):
   }
 }
 
-/**
- * Returns the segment of this execution, which Lambda names in an environment variable; undefined if it is not sampled.
- */
+/** Undefined if the execution is not sampled. */
 function currentSegment(): { readonly root: string; readonly id: string } | undefined {
   const text = process.env['_X_AMZN_TRACE_ID'] ?? '';
   const [, root] = /Root=([0-9a-f-]+)/.exec(text) ?? [];
