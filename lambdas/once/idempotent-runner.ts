@@ -11,9 +11,8 @@ import { invariant } from '../kernel/invariant.ts';
 import type { EffectSteps, OperationRunner, OperationSteps } from './use/operation-runner.ts';
 
 /**
- * Runs an operation inside the Powertools idempotency utility with a custom persistence layer. Each run has a new
- * layer, because a shared layer keeps its first configuration. The operation id is the only argument of the wrapped
- * function, so Powertools does not inspect, hash or change any event.
+ * Each run has a new layer, because a shared layer keeps its first configuration. The operation id is the only argument
+ * of the wrapped function, so Powertools does not inspect, hash or change any event.
  */
 export const idempotentRunner: OperationRunner = {
   async run<Held, Work, Outcome>(
@@ -45,7 +44,7 @@ export const idempotentRunner: OperationRunner = {
   },
 };
 
-/** Thrown to make Powertools skip the function. The layer contains the outcome of the refused claim. */
+/** Makes Powertools skip the function. The layer contains the outcome of the refused claim. */
 class ClaimRefused extends Error {
   override readonly name = 'ClaimRefused';
 }
@@ -72,14 +71,14 @@ class OperationLayer<Held, Work, Outcome> extends BasePersistenceLayer {
     return this.#outcome.value;
   }
 
-  /** Returns the operation id, which is already a digest of everything that identifies the operation. */
+  /** The operation id is already a digest of everything that identifies the operation. */
   override getHashedIdempotencyKey(): string {
     return this.#operationId;
   }
 
   /**
-   * Claims the operation. The `claim` step sets the lease, not Powertools. The remaining time of 1 ms only prevents a
-   * warning that Powertools would otherwise log for every run.
+   * The `claim` step sets the lease, not Powertools. The remaining time of 1 ms only prevents a warning that Powertools
+   * would otherwise log for every run.
    */
   override async saveInProgress(key: OperationId): Promise<void> {
     await super.saveInProgress(key, 1);

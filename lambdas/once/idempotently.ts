@@ -6,7 +6,6 @@ import type { Variables } from '../kernel/platform/variables.ts';
 import { idempotentRunner } from './idempotent-runner.ts';
 import type { OperationRunner } from './use/operation-runner.ts';
 
-/** Describes a function's unit of work, which takes effect once. */
 export interface UnitOfWork {
   /** Describes the unit, for example `an event`. One invocation of the function may process several units. */
   readonly unit: string;
@@ -33,7 +32,6 @@ export function idempotently<Handler>(_work: UnitOfWork, build: (runner: Operati
   return watched(build(process.env[TRACING] === undefined ? idempotentRunner : lazilyTraced));
 }
 
-/** Wraps the handler. The wrapper first counts the event's SQS messages that have waited too long in their queue. */
 function watched<Handler>(handler: Handler): Handler {
   if (handler instanceof Promise) return handler.then(watched) as Handler;
   if (typeof handler !== 'function') return handler;
@@ -45,7 +43,7 @@ function watched<Handler>(handler: Handler): Handler {
   return counted as Handler;
 }
 
-/** Loads the tracing code when the first operation runs. A function without tracing never loads that code. */
+/** A function without tracing never loads the tracing code. */
 const lazilyTraced: OperationRunner = {
   run: async (operationId, steps) => (await traced()).run(operationId, steps),
   record: async (operationId, steps) => (await traced()).record(operationId, steps),
@@ -56,11 +54,6 @@ async function traced(): Promise<OperationRunner> {
   return tracedRunner(idempotentRunner);
 }
 
-/**
- * Refuses to start without idempotency.
- *
- * @throws Error when the variable that disables the idempotency of Powertools is set
- */
 function refuseIfIdempotencyDisabled(environment: Variables): void {
   if (environment[POWERTOOLS_IDEMPOTENCY_DISABLED] === undefined) return;
   throw new Error(

@@ -3,18 +3,12 @@ import { type Digest, derivedCharacters } from '../kernel/digest.ts';
 import type { KeyScope } from '../kernel/idempotency-key.ts';
 import type { OperationId } from '../kernel/ids.ts';
 
-/**
- * Returns the id of the operation by which one consumer processes one event. The id is the same for every delivery of
- * the event, no matter how it is delivered.
- */
+/** The id is the same for every delivery of the event, no matter how it is delivered. */
 export function consumerOperation(digest: Digest, handler: string, eventId: string): OperationId {
   return `${OperationPrefix.businessKey}${derivedCharacters(digest, ['consumer', handler, eventId])}` as OperationId;
 }
 
-/**
- * Returns the id of the operation by which one consumer processes all events with one business key of a tenant and
- * mode. The id never changes.
- */
+/** All events with one business key of a tenant and mode have the same id, which never changes. */
 export function businessOperation(
   digest: Digest,
   handler: string,

@@ -3,10 +3,10 @@ import type { OperationId } from '../kernel/ids.ts';
 import type { CompletedRecord } from './domain/idempotency.ts';
 import type { OnceInProcess, ReplayCache } from './use/operation-runner.ts';
 
-/** Maximum number of records in a cache. If a response has 1 KB, they occupy about 2 MB. */
+/** If a response has 1 KB, the records occupy about 2 MB. */
 const MAX_RECORDS = 2_000;
 
-/** The outcomes of the operations that this process has completed. The least recently used outcomes are evicted. */
+/** The least recently used outcomes are evicted. */
 export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   readonly #records = new LRUCache<OperationId, Outcome>({ maxSize: MAX_RECORDS });
 
@@ -19,7 +19,7 @@ export class ProcessRecords<Outcome> implements OnceInProcess<Outcome> {
   }
 }
 
-/** Caches completed records in this process. The caller of `find` checks their expiry. */
+/** The caller of `find` checks the expiry. */
 export class ProcessReplayCache implements ReplayCache {
   readonly #records = new ProcessRecords<CompletedRecord>();
 

@@ -1,10 +1,7 @@
 import { withSpan } from '../kernel/platform/x-ray.ts';
 import type { EffectSteps, OperationRunner, OperationSteps } from './use/operation-runner.ts';
 
-/**
- * Returns a runner that records a span for each step of each operation: claim, call and commit. For an effect, `find`
- * is recorded as the claim, and `prepare` as the call.
- */
+/** For an effect, `find` is recorded as the claim, and `prepare` as the call. */
 export function tracedRunner(runner: OperationRunner): OperationRunner {
   return {
     run: <Held, Work, Outcome>(

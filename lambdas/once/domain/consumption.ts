@@ -8,9 +8,9 @@ import type { EffectRecord } from './idempotency.ts';
 export interface OpenConsumption {
   readonly status: 'pending' | 'failed';
   readonly operationId: OperationId;
-  /** The owner of the claim: a fencing token. */
+  /** A fencing token. */
   readonly owner: OwnerToken;
-  /** The number of this attempt, from 1. */
+  /** From 1. */
   readonly attempt: number;
   readonly claimedAtMs: number;
   readonly leaseExpiresAtMs: number;
@@ -19,10 +19,7 @@ export interface OpenConsumption {
 /** The state of one event at one consumer. */
 export type Consumption = OpenConsumption | { readonly status: 'completed'; readonly record: EffectRecord };
 
-/**
- * Returns whether an owner may still be working. When an owner has crashed, its lease ends, and the next delivery takes
- * over.
- */
+/** When an owner has crashed, its lease ends, and the next delivery takes over. */
 export function isUnderWay(consumption: OpenConsumption, nowMs: number): boolean {
   return consumption.status === 'pending' && consumption.leaseExpiresAtMs > nowMs;
 }

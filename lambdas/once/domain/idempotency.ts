@@ -14,23 +14,20 @@ export interface NotedCall {
    */
   readonly result: string;
   readonly atMs: number;
-  /** Duration of the call, in milliseconds. */
   readonly tookMs: number;
 }
 
-/** An earlier owner of a claim. It did not complete the claim, and another owner replaced it. */
+/** This owner did not complete its claim, and another owner replaced it. */
 export interface EarlierOwner {
   readonly owner: OwnerToken;
-  /** Time at which the next owner took over the claim, in Unix milliseconds. */
+  /** Time at which the next owner took over the claim. */
   readonly untilMs: number;
   /** True if the owner released its claim because it had sent nothing. */
   readonly released?: true;
 }
 
-/** Maximum number of earlier owners in a record. Only the latest ones are stored. */
 const EARLIER_KEPT = 5;
 
-/** Returns the earlier owners to store when a claim is taken over at `nowMs`. */
 export function earlierOwners({ earlier = [], owner, released }: OpenRecord, nowMs: number): readonly EarlierOwner[] {
   const last: EarlierOwner = { owner, untilMs: nowMs, ...(released ? { released: true } : {}) };
   return [...earlier, last].slice(-EARLIER_KEPT);
@@ -44,13 +41,13 @@ export interface OpenRecord {
   readonly fingerprint: Fingerprint;
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
-  /** Time of the last claim, takeover or release, in Unix milliseconds. Absent in records of earlier versions. */
+  /** Time of the last claim, takeover or release. Absent in records of earlier versions. */
   readonly changedAtMs?: number;
-  /** End of the lease, in Unix milliseconds; 0 after the claim was released. */
+  /** 0 after the claim was released. */
   readonly leaseExpiresAtMs: number;
   /** Whether the owner released the claim because it had sent nothing. */
   readonly released: boolean;
-  /** The earlier owners, oldest first. Absent when the claim was never taken over. */
+  /** Oldest first. Absent when the claim was never taken over. */
   readonly earlier?: readonly EarlierOwner[];
   /** True if no run can complete the operation and an alarm was raised. @default false */
   readonly undecidable?: boolean;
@@ -61,19 +58,15 @@ export interface CompletedRecord {
   readonly operationId: OperationId;
   readonly paymentId: PaymentId;
   readonly fingerprint: Fingerprint;
-  /** The owner that completed the operation. */
   readonly owner: OwnerToken;
   readonly claimedAtMs: number;
-  /** Time of the completion, in Unix milliseconds. Absent in records of earlier versions. */
+  /** Absent in records of earlier versions. */
   readonly changedAtMs?: number;
   readonly answer: Answer;
   readonly earlier?: readonly EarlierOwner[];
-  /** The calls of the completing owner, in order. Absent when there are none. */
+  /** The calls of the completing owner, in order. */
   readonly calls?: readonly NotedCall[];
-  /**
-   * The expiry in Unix seconds, the unit of DynamoDB's time to live. Readers check the expiry, because DynamoDB deletes
-   * expired items late.
-   */
+  /** Readers check the expiry, because DynamoDB deletes expired items late. */
   readonly expiresAtSeconds: number;
 }
 
@@ -88,10 +81,10 @@ export interface EffectRecord {
   readonly operationId: OperationId;
   /** Absent in records of consumers, and when the effect does not belong to a known payment. */
   readonly paymentId?: PaymentId;
-  /** The writer of the record. A writer whose response was lost recognizes its own record by this token. */
+  /** A writer whose response was lost recognizes its own record by this token. */
   readonly owner: OwnerToken;
   readonly recordedAtMs: number;
-  /** The request's fingerprint and stored response, when a caller requested the effect. */
+  /** Present when a caller requested the effect. */
   readonly request?: {
     readonly fingerprint: Fingerprint;
     readonly answer: Answer;
@@ -101,7 +94,7 @@ export interface EffectRecord {
      */
     readonly untilSeconds?: number;
   };
-  /** The expiry in Unix seconds. Absent for a permanent record, which must refuse a second effect forever. */
+  /** Absent for a permanent record, which must refuse a second effect forever. */
   readonly expiresAtSeconds?: number;
 }
 
@@ -111,29 +104,21 @@ export interface EffectRecord {
  */
 export const RECORD_RETENTION_DAYS = Math.ceil((RETENTION_HOURS.payments * (1 + RETENTION_JITTER)) / 24);
 
-/** Retention of the record of a job run, in days. Within this time, a repeated request starts no second run. */
+/** Within this time, a repeated request starts no second run. */
 export const RUN_RETENTION_DAYS = 30;
 
 export interface ExpiryOptions {
   readonly entropy: Pick<Entropy, 'fraction'>;
-  /**
-   * The retention of records.
-   * @default RETENTION_HOURS
-   */
+  /** @default RETENTION_HOURS */
   readonly retention?: Retention | undefined;
 }
 
-/**
- * Returns the expiry, in Unix seconds, of a record that is completed at `nowMs`. The scope determines the retention,
- * which is extended by a random time.
- */
 export function expirySeconds({ entropy, retention }: ExpiryOptions, scope: string, nowMs: number): number {
   return Math.ceil(
     nowMs / 1000 + retentionHours(scope, retention) * 3600 * (1 + RETENTION_JITTER * entropy.fraction()),
   );
 }
 
-/** Returns the expiry, in Unix seconds, of the record of an accepted job run. */
 export function runExpirySeconds({ entropy }: ExpiryOptions, nowMs: number): number {
   return expirySeconds({ entropy, retention: { runs: RUN_RETENTION_DAYS * 24 } }, 'runs', nowMs);
 }

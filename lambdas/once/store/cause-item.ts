@@ -2,7 +2,6 @@ import * as z from 'zod';
 import type { Cause, EventCause, KeyId, OperatorCause, RequestCause } from '../../kernel/cause.ts';
 import { itemSchema } from '../../kernel/platform/items.ts';
 
-/** Returns the schema of a {@link Cause} in a row of the Ledger. */
 export const causeItem = () =>
   z.discriminatedUnion('by', [
     itemSchema<RequestCause>()({

@@ -17,9 +17,8 @@ const openItem = z.lazy(() =>
 );
 
 /**
- * Builds the item of a call to another system that is pending or has failed. The item has no time to live, because an
- * open call must not be lost. It is not in the open-claims index, because no job retries the call: the queue redelivers
- * the event.
+ * The item has no time to live, because an open call must not be lost. It is not in the open-claims index, because no
+ * job retries the call: the queue redelivers the event.
  */
 export function openConsumptionItem(consumption: OpenConsumption): Item {
   return toRecordItem(consumption);
@@ -30,10 +29,7 @@ export function parseConsumption(item: Item): Consumption {
   return openItem.parse(fieldsOf(item));
 }
 
-/**
- * Returns the condition that the record has not changed since it was read or written. Each change gives the record a
- * new owner or status.
- */
+/** Each change gives the record a new owner or status. */
 export function unchangedCondition({
   owner,
   status,
@@ -48,7 +44,6 @@ export function unchangedCondition({
   };
 }
 
-/** Converts a consumer's write to an item of a transaction. */
 export function writeItem(tableName: string, write: ConsumerWrite): TransactItem {
   const { row, when } = write;
   const key = { [KeyAttribute.partition]: row.partition, [KeyAttribute.sort]: row.sort };

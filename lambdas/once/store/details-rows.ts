@@ -17,10 +17,7 @@ import type { StoreTables, TransactItem } from './transact-items.ts';
 
 const ROW_EXISTS = `attribute_exists(${KeyAttribute.partition})`;
 
-/**
- * The sort key of the row with the details of the payment or order itself. Each other details row has an id as its sort
- * key.
- */
+/** Each other details row has an id as its sort key. */
 export const OWN_DETAILS = 'DETAILS';
 
 const detailsRow = z.lazy(() =>
@@ -28,8 +25,6 @@ const detailsRow = z.lazy(() =>
 );
 
 /**
- * Returns the key of a details row.
- *
  * @param id the id of the payment or the order
  * @param part the id of a refund, capture, cancellation, correction, decision, annotation or approval
  * @default the details of the payment or the order itself
@@ -42,18 +37,13 @@ export function parseDetails(item: Item): z.infer<typeof detailsRow> {
   return detailsRow.parse(item);
 }
 
-/**
- * The values that form the keys of a payment or an order in the e-mail index: its kind, the keyed hash of its e-mail
- * address, and its creation time.
- */
 export interface FoundByEmail {
   readonly kind: (typeof EmailRow)[keyof typeof EmailRow];
   readonly hash: string;
-  /** Unix milliseconds. */
   readonly createdAtMs: number;
 }
 
-/** Returns the attributes that list the details row in the e-mail index. Deleting the row removes it from the index. */
+/** Deleting the row removes it from the index. */
 export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundByEmail): Item {
   const { partitionKey, sortKey } = RegistryTable.emailIndex;
   return {
@@ -63,9 +53,9 @@ export function emailAttributes(id: string, { kind, hash, createdAtMs }: FoundBy
 }
 
 /**
- * Builds a details row. It must be written in one transaction with the transition or approval that contains its
- * commitment. The row needs no condition, because only one transition can take a position in the chain. After a
- * restore, the row may exist without its transition; a condition would then refuse the retry.
+ * Must be written in one transaction with the transition or approval that contains its commitment. The row needs no
+ * condition, because only one transition can take a position in the chain. After a restore, the row may exist without
+ * its transition; a condition would then refuse the retry.
  *
  * @param part as for {@link detailsKey}
  * @param found further attributes that list the row in an index
@@ -81,7 +71,7 @@ export function detailsItem(
   return { Put: { TableName: registry, Item } };
 }
 
-/** Builds the condition that a details row exists. @param part as for {@link detailsKey} */
+/** @param part as for {@link detailsKey} */
 export function checkDetails({ registry }: Pick<StoreTables, 'registry'>, id: string, part: string): TransactItem {
   return { ConditionCheck: { TableName: registry, Key: detailsKey(id, part), ConditionExpression: ROW_EXISTS } };
 }
@@ -92,10 +82,9 @@ export interface DetailsTools {
   readonly pacing: Pacing;
 }
 
-/** All details rows of a payment or an order, by their sort key. */
+/** The keys are sort keys. */
 export type DetailsRows = ReadonlyMap<unknown, Item>;
 
-/** Reads all details rows of a payment or an order, page by page. */
 export async function readDetailsRows({ client, registry, pacing }: DetailsTools, id: string): Promise<DetailsRows> {
   const rows = new Map<unknown, Item>();
   let from: Item | undefined;
@@ -116,8 +105,6 @@ export async function readDetailsRows({ client, registry, pacing }: DetailsTools
 }
 
 /**
- * Reads details, with strong consistency.
- *
  * @param from the rows if they were already read, or the tools that read the row
  * @returns the details and their salt; undefined when they were erased
  * @throws InvariantViolation when the row does not match the commitment, because the row was changed
@@ -142,11 +129,11 @@ async function readRow({ client, registry, pacing }: DetailsTools, key: Item): P
   return (await readWithRetries(pacing, () => client.send(new GetCommand(input)))).Item;
 }
 
-/** Maximum number of rows erased together: a transaction has at most 100 items, and one of them records the erasure. */
+/** A transaction has at most 100 items, and one of them records the erasure. */
 const ERASED_AT_ONCE = 99;
 
 /**
- * Builds the deletions of the details rows of a payment or an order. The commitments stay in the chain.
+ * The commitments stay in the chain.
  *
  * @returns transaction items that delete up to 99 of the remaining rows; empty when no row is left
  */

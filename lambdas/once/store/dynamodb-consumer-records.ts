@@ -10,17 +10,13 @@ import { openConsumptionItem, parseConsumption, unchangedCondition, writeItem } 
 import { effectRecordItem, parseEffectRecord, recordKey } from './record-items.ts';
 import { isRefused, itemOf, RECORD_IS_NEW, transactOnce } from './transact-items.ts';
 
-/** The tables of a consumer. Tables that the consumer does not write may be omitted. */
+/** Tables that the consumer does not write may be omitted. */
 export interface ConsumerTables {
   readonly idempotency: string;
   readonly views?: string;
   readonly registry?: string;
 }
 
-/**
- * Stores the records of consumers in the Idempotency table. `recordOnce` also writes the effect's rows to the
- * consumer's other tables.
- */
 export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: ConsumerTables;
@@ -90,7 +86,7 @@ export class DynamoDbConsumerRecords implements ConsumerEffects, ConsumerClaims 
     await this.#put(openConsumptionItem({ ...pending, status: 'failed' }), unchangedCondition(pending));
   }
 
-  /** Performs a conditional write. A retry is safe, because the condition is false after the write was applied. */
+  /** A retry is safe, because the condition is false after the write was applied. */
   async #put(
     item: Record<string, unknown>,
     condition: Partial<ConstructorParameters<typeof PutCommand>[0]>,

@@ -10,7 +10,7 @@ import { itemOf, type StoreTables } from './transact-items.ts';
 
 const { openClaimsIndex } = IdempotencyTable;
 
-/** Stores the records of claimed operations. Subclasses add the claim and the commit of each kind of operation. */
+/** Subclasses add the claim and the commit of each kind of operation. */
 export class DynamoDbRecords implements RecordStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Pick<StoreTables, 'idempotency'>;
@@ -84,9 +84,7 @@ export class DynamoDbRecords implements RecordStore {
   }
 }
 
-/**
- * Returns the existing record if it made the condition of a write's first item false; otherwise undefined.
- */
+/** Undefined unless the existing record made the condition of the write's first item false. */
 export function existingRecord(written: WriteResult<IdempotencyRecord>): IdempotencyRecord | undefined {
   const item = written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
   return item === undefined ? undefined : parseRecord(item);

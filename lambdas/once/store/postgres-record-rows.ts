@@ -7,8 +7,6 @@ import { byteText, timestamp, valuesOf } from '../../postgres/values.ts';
 import type { CompletedRecord, EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 import { callsText, dueAtMs, parseEffectFields, parseRecordFields } from './record-items.ts';
 
-/** The rows of the table `idempotency`. */
-
 /** The columns, with the types of their values in the JSON parameter of a statement. */
 export const COLUMNS_OF_RECORD = {
   operation_id: 'text',
@@ -51,10 +49,7 @@ const VALUES = Object.entries(COLUMNS_OF_RECORD).map(valueOf).join(', ');
  */
 export const INSERT_RECORD = insertRecordIf('');
 
-/**
- * Returns {@link INSERT_RECORD} with an additional condition, `WHERE …`. If the condition is false, the statement
- * returns no row.
- */
+/** If the condition (`WHERE …`) is false, the statement returns no row. */
 export function insertRecordIf(condition: string): string {
   return `
   INSERT INTO idempotency (${RECORD_COLUMNS})
@@ -63,10 +58,7 @@ export function insertRecordIf(condition: string): string {
   RETURNING operation_id`;
 }
 
-/**
- * Completes the claim of an operation: if the owner of the record in `$1` holds the claim, replaces the claim with the
- * record and returns a row. Otherwise returns no row.
- */
+/** Returns no row if the owner of the record in `$1` does not hold the claim. */
 export const COMPLETE_RECORD = `
   UPDATE idempotency AS record
   SET ${Object.entries(COLUMNS_OF_RECORD)
@@ -76,7 +68,6 @@ export const COMPLETE_RECORD = `
   WHERE record.operation_id = given.operation_id AND record.owner = given.owner AND record.status = 'INPROGRESS'
   RETURNING record.operation_id`;
 
-/** Builds the query for the record of an operation. */
 export function selectRecord(operationId: OperationId): Statement {
   return {
     name: 'record-select',
@@ -85,7 +76,6 @@ export function selectRecord(operationId: OperationId): Statement {
   };
 }
 
-/** Builds the query for at most `limit` open claims that are due at `untilMs`, longest due first. */
 export function selectDueRecords(untilMs: number, limit: number): Statement {
   return {
     name: 'record-due',

@@ -8,10 +8,10 @@ import { rounds } from '../use/rounds.ts';
 import { parseRecordRow, selectRecord } from './postgres-record-rows.ts';
 import { RELEASED_MS } from './record-items.ts';
 
-/** The condition that an owner holds the open claim. It is false after a takeover or a completion. */
+/** False after a takeover or a completion. */
 const HELD_BY_OWNER = `operation_id = $1 AND owner = $2 AND status = 'INPROGRESS'`;
 
-/** Stores the records of claimed operations. Each kind of operation adds its own claim and commit. */
+/** Each kind of operation adds its own claim and commit. */
 export class PostgresRecords implements RecordStore {
   protected readonly tools: PostgresTools;
 
@@ -20,10 +20,10 @@ export class PostgresRecords implements RecordStore {
   }
 
   /**
-   * Runs the statement of a claim. The statement inserts the record and returns a row, or returns no row if the
-   * operation already has a record.
+   * The statement inserts the record and returns a row, or returns no row if the operation already has a record.
    *
-   * @returns `taken` when another row of the statement violates a unique constraint, for example the position in a chain
+   * @returns `taken` when another row of the statement violates a unique constraint, for example the position in a
+   * chain
    * @throws RetryableError `contention` when an existing record blocks the insert, but is deleted before it is read, in
    * every round
    */
@@ -43,7 +43,7 @@ export class PostgresRecords implements RecordStore {
     });
   }
 
-  /** Runs the statement of a commit, which completes the record and returns a row only if the owner holds the claim. */
+  /** The statement completes the record and returns a row only if the owner holds the claim. */
   protected async commitBy(statement: Statement, record: CompletedRecord): Promise<CommitOutcome> {
     const written = await writeIf(this.tools, statement);
     if (written.kind === 'applied') return { kind: 'committed' };
@@ -72,7 +72,6 @@ export class PostgresRecords implements RecordStore {
     });
     if (taken.length > 0) return { kind: 'taken' };
     const record = await this.readRecord(operationId);
-    // If the record is this call's own, its first attempt was applied and the response was lost.
     return record?.owner === owner ? { kind: 'taken' } : { kind: 'changed', record };
   }
 

@@ -25,7 +25,6 @@ export const RELEASED_MS = SEND_WINDOW_SECONDS * 1000 + 1;
 
 const { partitionKey: KEY, timeToLiveAttribute: EXPIRY, openClaimsIndex } = IdempotencyTable;
 
-/** Returns the schemas of the fields that every record has. */
 export const recordFields = () => ({
   operationId: z.string().transform((id) => id as OperationId),
   owner: z.string().transform((token) => token as OwnerToken),
@@ -117,9 +116,6 @@ export function operationOfKey(partition: string): OperationId {
   return partition.slice(IdempotencyRow.record.length) as OperationId;
 }
 
-/**
- * Builds the item of a record. The key contains the operation id, and the time-to-live attribute contains the expiry.
- */
 export function toRecordItem({
   operationId,
   expiresAtSeconds,
@@ -138,30 +134,24 @@ export function toRecordItem({
   };
 }
 
-/**
- * Returns the fields of an item, not yet validated. Reverses {@link toRecordItem}, except that `calls` stays a text.
- */
+/** Not yet validated. Reverses {@link toRecordItem}, except that `calls` stays a text. */
 export function fieldsOf({ [KEY]: key, [EXPIRY]: expiresAtSeconds, ...fields }: Item): Item {
   const operationId = operationOfKey(String(key));
   return { ...fields, operationId, ...defined({ expiresAtSeconds }) };
 }
 
-/**
- * Builds the item of an open record. Only an open record has the attributes of the open-claims index. The completing
- * write removes them.
- */
+/** Only an open record has the attributes of the open-claims index. The completing write removes them. */
 export function openRecordItem(record: OpenRecord): Item {
   return { ...toRecordItem(record), ...openAttributes(record, dueAtMs(record)) };
 }
 
-/** Returns the attributes that list an open record in the open-claims index. */
 export function openAttributes({ operationId, claimedAtMs, undecidable }: OpenRecord, dueMs: number): Item {
   const { partitionKey, sortKey } = openClaimsIndex;
   const shard = undecidable === true ? OPERATOR_SHARD : shardOf(operationId, shardsAt(claimedAtMs).claims);
   return { [partitionKey]: shard, [sortKey]: dueMs };
 }
 
-/** Returns the time from which the resolver tries to finish an open claim, in Unix milliseconds. */
+/** The resolver tries to finish the open claim from this time on. */
 export function dueAtMs({ released, claimedAtMs, leaseExpiresAtMs }: OpenRecord): number {
   return released ? claimedAtMs + RELEASED_MS : leaseExpiresAtMs;
 }

@@ -3,9 +3,9 @@ import type { ExpectedRecord } from '../use/record-store.ts';
 import { openRecordItem, toRecordItem } from './record-items.ts';
 import { RECORD_IS_NEW, type StoreTables, type TransactItem } from './transact-items.ts';
 
-/** The writes of an idempotency record. In a transaction, the record's write is always the first item. */
+/** In a transaction, the record's write is always the first item. */
 
-/** The condition that an owner holds the open claim. It is false after a takeover or a completion. */
+/** False after a takeover or a completion. */
 export const HELD_BY_OWNER = '#owner = :owner AND #status = :open';
 export const HELD_NAMES = { '#owner': 'owner', '#status': 'status' };
 
@@ -21,8 +21,7 @@ export function claimItem({ idempotency }: Pick<StoreTables, 'idempotency'>, rec
 }
 
 /**
- * Builds the write that completes a record. It replaces the whole record, and thus sets the expiry and removes the
- * record from the open-claims index.
+ * Replaces the whole record, and thus sets the expiry and removes the record from the open-claims index.
  *
  * @param expects `open`: the owner must hold the claim; `absent`: the operation must have no record
  */

@@ -20,9 +20,8 @@ export const RECORD_IS_NEW = `attribute_not_exists(${IdempotencyTable.partitionK
 export const ROW_IS_NEW = `attribute_not_exists(${KeyAttribute.partition})`;
 
 /**
- * Executes one transaction, with the same client request token in every attempt. DynamoDB applies the transaction once.
- * A retry within ten minutes gets the same response as the first request (Amazon DynamoDB API reference,
- * "TransactWriteItems").
+ * All attempts have the same client request token, so DynamoDB applies the transaction once. A retry within ten minutes
+ * gets the same response as the first request (Amazon DynamoDB API reference, "TransactWriteItems").
  *
  * @param onConflict as for `writeConditionally`
  */
@@ -40,7 +39,7 @@ export function isRefused(reason: CancellationReason | undefined): boolean {
   return reason?.Code === 'ConditionalCheckFailed';
 }
 
-/** Returns the existing item that made the condition fail, if the write asked DynamoDB to return it. */
+/** Undefined unless the write asked DynamoDB to return the item. */
 export function itemOf(reason: CancellationReason | undefined): Item | undefined {
   return isRefused(reason) && reason?.Item !== undefined ? unmarshall(reason.Item) : undefined;
 }

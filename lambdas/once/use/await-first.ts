@@ -8,13 +8,11 @@ export interface AwaitFirstTools {
   readonly clock: Clock;
 }
 
-/** How long a request prefers to wait, and how it reserves a slot for waiting. */
 export interface Waiting {
-  /** Maximum wait, in milliseconds; 0 responds immediately. */
+  /** 0 responds immediately. */
   readonly waitMs: number;
   /**
-   * Reserves a slot for a waiting request. Slots are limited, because each waiting request occupies one of the
-   * concurrent executions of its function.
+   * Slots are limited, because each waiting request occupies one of the concurrent executions of its function.
    *
    * @returns a function that releases the slot; undefined when no slot is free, so that the request is answered
    * immediately
@@ -22,21 +20,15 @@ export interface Waiting {
   readonly enter: (waitMs: number) => Promise<(() => Promise<void>) | undefined>;
 }
 
-/**
- * Pause before the first read, in milliseconds; short, because most requests take less than a second. Each pause is
- * twice as long as the one before, up to the longest pause.
- */
+/** Short, because most requests take less than a second. */
 const FIRST_PAUSE_MS = 100;
 const LONGEST_PAUSE_MS = 800;
-/**
- * Upper bound on the number of reads, higher than any wait can reach. It ends the loop only if the clock does not
- * advance.
- */
+/** Higher than any wait can reach. Ends the loop only if the clock does not advance. */
 const MAX_POLLS = 24;
 
 /**
- * Runs an operation. If another request with the same key is in progress and a slot is free, waits for that request and
- * replays its response. If the lease ends during the wait, this request takes over, as any retry would.
+ * If another request with the same key is in progress and a slot is free, waits for that request and replays its
+ * response. If the lease ends during the wait, this request takes over, as any retry would.
  *
  * @param attempt runs the operation, or replays its response
  * @throws the errors of `attempt`, of `enter`, and of reading the record

@@ -9,11 +9,10 @@ import type { ConsumerEffects, ConsumerWrite } from './consumer-records.ts';
 import { MAX_CONSUMER_WRITES } from './consumer-records.ts';
 import { type CompleteTools, type Consumed, commitOnce, completeOnce, type ExternalCall } from './execute-once.ts';
 
-/** The fields that every event has. */
 export interface ConsumableEvent {
   readonly tenant: TenantId;
   readonly mode: Mode;
-  /** Time of the event, in Unix milliseconds. Every record of the event is written after this time. */
+  /** Every record of the event is written after this time. */
   readonly occurredAtMs: number;
   /** The id is the same for every delivery. */
   readonly event: { readonly id: string };
@@ -24,33 +23,30 @@ export interface ConsumeTools extends CompleteTools, Pick<ExpiryOptions, 'retent
   readonly digest: Digest;
 }
 
-/** How a consumer handles an event: with writes to Payonce's own tables, or with a call to another system. */
 export type Handle<Event> =
   | { readonly kind: 'in_our_tables'; readonly writes: (event: Event) => Promise<readonly ConsumerWrite[]> }
   | { readonly kind: 'outside'; readonly call: (event: Event, call: ExternalCall) => Promise<void> };
 
 /**
- * Declares an effect of at most 99 rows in Payonce's own tables. They are written in one transaction with the effect
- * record.
+ * At most 99 rows, which are written in one transaction with the effect record.
  *
- * @param writes returns the writes; may read tables; called again when the condition of a write is false, unless
- * `otherwise` skips this write
+ * @param writes may read tables; called again when the condition of a write is false, unless `otherwise` skips this
+ * write
  */
 export function inOwnTables<Event>(writes: (event: Event) => Promise<readonly ConsumerWrite[]>): Handle<Event> {
   return { kind: 'in_our_tables', writes };
 }
 
 /**
- * Declares an effect in another system, in three steps: claim, call, complete. If the call throws, the next delivery
- * retries it. If the process crashes, the first delivery after the claim's lease has ended retries the call. A repeated
- * call with the same operation id must therefore have no second effect.
+ * If the call throws, the next delivery retries it. If the process crashes, the first delivery after the claim's lease
+ * has ended retries the call. A repeated call with the same operation id must therefore have no second effect.
  */
 export function outside<Event>(call: (event: Event, call: ExternalCall) => Promise<void>): Handle<Event> {
   return { kind: 'outside', call };
 }
 
 export interface Consumer<Event extends ConsumableEvent> {
-  /** The handler name. It must never change, because the ids of the consumer's operations are derived from it. */
+  /** Must never change, because the ids of the consumer's operations are derived from it. */
   readonly handler: string;
   /**
    * Returns the business key, for example `commission:<order>`. All events with the same key together take effect once
@@ -62,8 +58,6 @@ export interface Consumer<Event extends ConsumableEvent> {
 }
 
 /**
- * Processes an event so that it takes effect once at one consumer.
- *
  * @throws the errors from the handler; RetryableError and AmbiguousError from the store: the event must be delivered
  * again
  * @throws TerminalError `event_too_old` for an event that {@link refuseTooOld} refuses. Only if the consumer has no
@@ -98,7 +92,6 @@ export async function consumeEvent<Event extends ConsumableEvent>(
 }
 
 const HOUR_MS = 60 * 60_000;
-/** The code of an event that {@link refuseTooOld} refuses. */
 export const TOO_OLD = 'event_too_old';
 
 /**
@@ -134,10 +127,7 @@ function operationOf<Event extends ConsumableEvent>(
   return businessOperation(digest, handler, { tenantId, mode, businessKey });
 }
 
-/**
- * Builds the effect record. The record of a business key does not expire, because only this record refuses a later
- * event with the same key.
- */
+/** The record of a business key does not expire, because only this record refuses a later event with the same key. */
 function recordOf<Event extends ConsumableEvent>(
   tools: ConsumeTools,
   { key }: Consumer<Event>,
@@ -152,10 +142,7 @@ function recordOf<Event extends ConsumableEvent>(
   };
 }
 
-/**
- * Returns the writes that remain after the writes with false conditions are skipped; undefined when the handler must be
- * called again.
- */
+/** Undefined when the handler must be called again. */
 function withoutRefused(
   writes: readonly ConsumerWrite[],
   refused: ReadonlySet<number>,

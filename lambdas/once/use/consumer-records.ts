@@ -2,7 +2,6 @@ import type { OperationId } from '../../kernel/ids.ts';
 import type { Consumption, OpenConsumption } from '../domain/consumption.ts';
 import type { EffectRecord } from '../domain/idempotency.ts';
 
-/** A row of a table that consumers may write. */
 export interface RowKey {
   readonly table: 'views' | 'registry';
   readonly partition: string;
@@ -34,10 +33,7 @@ export type RowCondition =
 
 interface ConditionalWrite {
   readonly row: RowKey;
-  /**
-   * The condition of the write.
-   * @default the write is unconditional
-   */
+  /** @default the write is unconditional */
   readonly when?: RowCondition;
   /**
    * Reaction to a false condition: `skip` omits this write, `skip_all` omits all writes of the event, and `again` calls
@@ -48,37 +44,30 @@ interface ConditionalWrite {
   readonly otherwise?: 'skip' | 'skip_all' | 'again';
 }
 
-/** A write that is committed together with the effect record. */
 export type ConsumerWrite =
   | (ConditionalWrite & { readonly kind: 'put'; readonly attributes: Readonly<Record<string, RowValue>> })
   | (ConditionalWrite & { readonly kind: 'delete' });
 
-/**
- * Maximum number of a consumer's writes: a DynamoDB transaction has at most 100 items, and one of them is the record.
- */
+/** A DynamoDB transaction has at most 100 items, and one of them is the record. */
 export const MAX_CONSUMER_WRITES = 99;
 
-/** The possible results of recording an effect, in order of precedence. */
+/** In order of precedence. */
 export type RecordOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before' }
   /** Nothing was written. `writes` contains the indexes of the writes whose condition is false. */
   | { readonly kind: 'refused'; readonly writes: readonly number[] };
 
-/** Stores effects in Payonce's own tables, each in one transaction with its record. */
 export interface ConsumerEffects {
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /** Writes the record and the effect in one transaction. */
   recordOnce(record: EffectRecord, writes: readonly ConsumerWrite[]): Promise<RecordOutcome>;
 }
 
-/**
- * Stores the records of calls to other systems. A record is pending, then completed or failed. Each write after the
- * first is fenced by the owner token.
- */
+/** A record is pending, then completed or failed. Each write after the first is fenced by the owner token. */
 export interface ConsumerClaims {
   /**
-   * Writes a new claim. If `replaces` is given, the claim replaces that record, but only if the record is unchanged.
+   * If `replaces` is given, the claim replaces that record, but only if the record is unchanged.
    *
    * @returns the existing record when the claim was refused
    */
@@ -86,10 +75,7 @@ export interface ConsumerClaims {
     pending: OpenConsumption,
     replaces?: OpenConsumption,
   ): Promise<{ readonly kind: 'claimed' } | { readonly kind: 'refused'; readonly found: Consumption | undefined }>;
-  /**
-   * Completes the claim if `record.owner` still holds it.
-   * @returns false when another owner holds or completed the claim
-   */
+  /** @returns false when another owner holds or completed the claim */
   complete(record: EffectRecord): Promise<boolean>;
   /**
    * Marks the call as failed, so that the next delivery begins immediately. Does nothing when another owner holds the

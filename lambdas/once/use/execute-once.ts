@@ -47,9 +47,9 @@ export interface Operation<Subject, Work, Write, Refusal> {
   readonly key: ClaimedKey;
   /** The outcome for an idempotency key whose stored response has expired or was deleted. */
   readonly expired: Refusal;
-  /** Scope that determines the record's retention. @default payments */
+  /** Determines the record's retention. @default payments */
   readonly scope?: string;
-  /** Time, in seconds, for which the claim blocks other requests with its key. @default LEASE_SECONDS */
+  /** The claim blocks other requests with its key for this time. @default LEASE_SECONDS */
   readonly leaseSeconds?: number;
   /**
    * Checks the circuit breaker before the claim, so that a request that cannot begin does not use up its idempotency
@@ -93,7 +93,7 @@ export interface Operation<Subject, Work, Write, Refusal> {
    * @default every RetryableError is such a proof
    */
   unsent?(error: unknown): unknown;
-  /** Decides what to write and how to respond. Called before each attempt to commit. */
+  /** Called before each attempt to commit. */
   conclude(work: Work, nowMs: number, held: Held<Subject>): Conclusion<Write>;
   commit(record: CompletedRecord, expects: ExpectedRecord, write: Write): Promise<CommitOutcome>;
   /** After a rival's write, applies the work to the subject's new state without another call to the other system. */
@@ -115,21 +115,19 @@ export type Attempt<Subject, Refusal> =
   | { readonly kind: 'begun'; readonly subject: Subject }
   /** Nothing is stored: the same idempotency key may succeed later. */
   | { readonly kind: 'refused'; readonly outcome: Refusal }
-  /** A rival was faster; the claim must be attempted again. */
+  /** A rival was faster. */
   | 'again';
 
 export interface LostRecord {
   /** True if the operation has ended or was answered, so that a retry must not get a different response. */
   readonly isAnswered: boolean;
   readonly isSameRequest: () => boolean;
-  /** Time of the first claim, in Unix milliseconds. */
   readonly claimedAtMs: number;
 }
 
-/** A claim that this run holds. */
 export interface Held<Subject> {
   readonly owner: OwnerToken;
-  /** Time of the first claim of the idempotency key, in Unix milliseconds. The send window ends 15 minutes later. */
+  /** Time of the first claim of the idempotency key. The send window ends 15 minutes later. */
   readonly claimedAtMs: number;
   /** `maybe`: an earlier owner of this claim may have sent a request. */
   readonly sent: 'nothing' | 'maybe';
@@ -145,7 +143,7 @@ export interface Conclusion<Write> {
   readonly answer: Answer;
   /** The response as it is stored, without personal data. @default `answer` */
   readonly stored?: Answer;
-  /** True while the outcome is unknown, so that the response is not final. */
+  /** True while the response is not final. */
   readonly unknown: boolean;
   /**
    * True if the response reports a refusal by the processor, or that nothing was sent. Neither excludes a request by a
@@ -162,17 +160,15 @@ export interface ExecuteTools extends Pick<ExpiryOptions, 'retention'> {
   readonly entropy: Entropy;
 }
 
-/** Notes about a run, for logs and metrics. */
+/** For logs and metrics. */
 export interface RunNotes {
-  /** Whether this run took over a stale or lost claim. */
   takenOver: boolean;
-  /** Whether this run lost its claim to another owner before the commit. */
   fenced: boolean;
 }
 
-/** The possible results of an execution, in order of precedence. */
+/** In order of precedence. */
 export type Executed<Refusal> =
-  /** This call executed the operation. `unknown` is true when the outcome was not known in time. */
+  /** `unknown` is true when the outcome was not known in time. */
   { readonly kind: 'first'; readonly answer: Answer; readonly unknown: boolean } | RepeatOutcome | Refusal;
 
 /**
@@ -191,7 +187,7 @@ export async function executeOnce<Subject, Work, Write, Refusal>(
   return (await run.replayed()) ?? (await run.whileBreakerIsOpen()) ?? tools.runner.run(operation.key.operationId, run);
 }
 
-/** Executes the operation of one idempotency key once. Requests share no state: each has its own instance. */
+/** Requests share no state: each has its own instance. */
 class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Subject>, Work, Executed<Refusal>> {
   readonly #tools: ExecuteTools;
   readonly #operation: Operation<Subject, Work, Write, Refusal>;
@@ -208,7 +204,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
 
   // ------------------------------------------------------------------------------------------------- before the claim
 
-  /** Judges the request by its cached record. @returns undefined if the store must be read */
+  /** @returns undefined if the store must be read */
   async replayed(): Promise<RepeatOutcome | undefined> {
     const { replays, clock } = this.#tools;
     const warm = await replays.find(this.#operation.key.operationId);
@@ -269,8 +265,8 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
   }
 
   /**
-   * Handles a claim whose record exists. After the lease has ended, the operation is not simply run again: the new
-   * owner first finds out what the previous owner did.
+   * After the lease has ended, the operation is not simply run again: the new owner first finds out what the previous
+   * owner did.
    */
   async #claimExisting(existing: IdempotencyRecord): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, replays, clock, entropy } = this.#tools;
@@ -288,19 +284,17 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     const earlier = earlierOwners(judged.record, nowMs);
     const taken = await store.takeOver({ stale: judged.record, owner, leaseExpiresAtMs });
     if (taken.kind === 'changed') return 'again';
-    // If the claim was released, nothing was sent under it.
     return this.#takeOver(owner, claimedAtMs, released ? 'nothing' : 'maybe', earlier);
   }
 
   /**
-   * Handles a claim whose payment or order already exists, but whose record may have been deleted, by time to live or
-   * manually. An operation that was answered is never executed again. An open operation is taken over, and its outcome
-   * is looked up at the other system.
+   * The record may have been deleted, by time to live or manually. An operation that was answered is never executed
+   * again. An open operation is taken over, and its outcome is looked up at the other system.
    */
   async #claimBegun(subject: Subject): Promise<ClaimStep<Held<Subject>, Executed<Refusal>> | 'again'> {
     const { store, clock, entropy } = this.#tools;
     const { key, expired } = this.#operation;
-    // The record may exist again: a rival may have written it since the claim above.
+    // A rival may have written the record since the claim above.
     const record = await store.readRecord(key.operationId);
     if (record !== undefined) return this.#claimExisting(record);
     const lost = this.#operation.lostRecord(subject);
@@ -315,7 +309,6 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     return nowMs + (this.#operation.leaseSeconds ?? LEASE_SECONDS) * 1000;
   }
 
-  /** Returns a new record, leased from `nowMs`. */
   #openRecord(owner: OwnerToken, claimedAtMs: number, nowMs: number): OpenRecord {
     const leaseExpiresAtMs = this.#leaseEndMs(nowMs);
     return {
@@ -347,20 +340,19 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
       return await this.#operation.call(held);
     } catch (error) {
       const unsent = this.#operation.unsent === undefined ? retryable(error) : this.#operation.unsent(error);
-      // `unsent` is an error only if it is certain that no owner has sent a request. After any other error, a request
-      // may have been sent.
+      // `unsent` is an error only if it is certain that no owner has sent a request.
       this.#provenUnsent = unsent !== undefined;
       throw unsent ?? error;
     }
   }
 
-  /** Releases the claim if nothing was sent under it, so that the next attempt can begin immediately. */
+  /** If nothing was sent under the claim, the next attempt can begin immediately. */
   async release({ owner }: Held<Subject>): Promise<void> {
     if (!this.#provenUnsent) return;
     try {
       await this.#tools.store.release(this.#operation.key.operationId, owner);
     } catch {
-      // If the release fails, the claim stays until its lease ends. The next owner then looks up the outcome.
+      // The claim stays until its lease ends. The next owner then looks up the outcome.
     }
   }
 
@@ -407,7 +399,6 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     });
   }
 
-  /** Returns the history of the operation: its earlier owners, and the calls of this owner. */
   #trail({ earlier = [] }: Held<Subject>): Pick<CompletedRecord, 'earlier' | 'calls'> {
     return {
       ...(earlier.length === 0 ? {} : { earlier }),
@@ -415,10 +406,7 @@ class Execution<Subject, Work, Write, Refusal> implements OperationSteps<Held<Su
     };
   }
 
-  /**
-   * Handles a commit that failed because another owner has taken over. Returns the other owner's stored response, or
-   * `in_progress`, and discards this run's response. Throws if the operation has no record.
-   */
+  /** Another owner has taken over, so this run's response is discarded. */
   async #afterFence(record: IdempotencyRecord | undefined, work: Work): Promise<Executed<Refusal>> {
     this.#notes.fenced = true;
     await this.#operation.keep?.(work);
@@ -465,26 +453,23 @@ function retryable(error: unknown): RetryableError | undefined {
  */
 export interface Effect<Prepared, Outcome> {
   readonly operationId: OperationId;
-  /** Returns the outcome of an earlier run, if any. */
   find(): Promise<Outcome | undefined>;
-  /** Reads the state on which the decision of `write` depends. */
   prepare(): Promise<Prepared>;
-  /** Decides, and writes the record and the rows together. */
   write(prepared: Prepared): Promise<Written<Prepared, Outcome>>;
 }
 
 export type Written<Prepared, Outcome> =
   /** The effect was written, now or before, or was refused. */
   | { readonly kind: 'done'; readonly outcome: Outcome }
-  /** A rival has written first. Decide again on the new state. */
+  /** A rival has written first. */
   | { readonly kind: 'again'; readonly prepared: Prepared }
   /** A part of the effect is written. The record is written with the last part. */
   | { readonly kind: 'part'; readonly prepared: Prepared };
 
-/** The maximum number of parts of an effect. Each part is a transaction of up to 100 rows. */
+/** Each part is a transaction of up to 100 rows. */
 const MAX_PARTS = 20;
 
-/** Commits an effect once. @throws as {@link executeOnce} */
+/** @throws as {@link executeOnce} */
 export async function commitOnce<Prepared, Outcome>(
   runner: OperationRunner,
   effect: Effect<Prepared, Outcome>,
@@ -513,11 +498,10 @@ export async function commitOnce<Prepared, Outcome>(
 
 // ---------------------------------------------------------------------------------------------- claim, call, complete
 
-/** Identifies a call to another system, so that retries of the call take effect once. */
 export interface ExternalCall {
   /** The idempotency key at the vendor, the same for every attempt. */
   readonly operationId: OperationId;
-  /** The number of the attempt, from 1. From the second attempt on, an earlier attempt may have been applied. */
+  /** From 1. From the second attempt on, an earlier attempt may have been applied. */
   readonly attempt: number;
 }
 
@@ -535,9 +519,8 @@ export interface CompleteTools {
 }
 
 /**
- * Makes a call to another system, in three steps: claim, call, complete. No client waits for the result. If the call
- * throws, the next delivery retries it. If the process crashes, the first delivery after the claim's lease has ended
- * retries the call. A repeated call with the same operation id must therefore have no second effect.
+ * If the call throws, the next delivery retries it. If the process crashes, the first delivery after the claim's lease
+ * has ended retries the call. A repeated call with the same operation id must therefore have no second effect.
  *
  * @param completed builds the record of the completed call
  * @throws the errors from the call; the message must be delivered again

@@ -6,7 +6,6 @@ import { invariant } from '../../kernel/invariant.ts';
 import type { EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 import { isExpired, isLeased } from '../domain/idempotency.ts';
 
-/** The outcome of a request whose idempotency key was used before. */
 export type RepeatOutcome =
   /** The stored response, verbatim. */
   | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
@@ -19,12 +18,7 @@ type Judgement =
   | { readonly kind: 'key_expired' }
   | { readonly kind: 'stale'; readonly record: OpenRecord };
 
-/**
- * Decides how to treat a request whose idempotency key has a record. Checks in this order whether the record has
- * expired, belongs to a different request, is completed, or is leased.
- *
- * @throws as `isSameRequest`
- */
+/** @throws as `isSameRequest` */
 export function judgeRecord(
   record: IdempotencyRecord,
   request: { readonly fingerprint: Fingerprint },
@@ -37,7 +31,6 @@ export function judgeRecord(
   return { kind: 'stale', record };
 }
 
-/** Decides how to treat a request whose idempotency key has an effect record. */
 export function judgeEffect(
   { request }: Pick<EffectRecord, 'request'>,
   mine: Fingerprint,
@@ -48,8 +41,6 @@ export function judgeEffect(
 }
 
 /**
- * Returns whether two fingerprints belong to the same request.
- *
  * @throws RetryableError when a newer version of the code computed the stored fingerprint; the newer version must
  * decide
  */

@@ -2,10 +2,7 @@ import type { Answer } from '../../kernel/answer.ts';
 import type { OperationId } from '../../kernel/ids.ts';
 import type { CompletedRecord } from '../domain/idempotency.ts';
 
-/**
- * Caches completed records, so that a replay needs no read of the store. Entries may disappear at any time. No method
- * throws.
- */
+/** Entries may disappear at any time. No method throws. */
 export interface ReplayCache {
   find(operationId: OperationId): Promise<CompletedRecord | undefined>;
   /** Caches a record that was read from the store because `find` did not return it. */
@@ -14,24 +11,18 @@ export interface ReplayCache {
   committed(record: CompletedRecord): Promise<void>;
 }
 
-/**
- * The outcomes of the operations that this process has completed. Used for effects that are safe but costly to repeat.
- */
+/** Used for effects that are safe but costly to repeat. */
 export interface OnceInProcess<Outcome> {
   find(operationId: OperationId): Outcome | undefined;
   keep(operationId: OperationId, outcome: Outcome): void;
 }
 
-/** The result of a claim: claimed, completed before, or refused. */
 export type ClaimStep<Held, Outcome> =
   | { readonly kind: 'claimed'; readonly held: Held }
-  /** The stored response is replayed. */
   | { readonly kind: 'completed'; readonly outcome: Outcome; readonly answer: Answer }
   | { readonly kind: 'refused'; readonly outcome: Outcome };
 
-/**
- * The steps of one operation, in execution order. The steps after the claim receive the value that the claim returned.
- */
+/** The steps are in execution order. */
 export interface OperationSteps<Held, Work, Outcome> {
   claim(): Promise<ClaimStep<Held, Outcome>>;
   execute(held: Held): Promise<Work>;
@@ -45,23 +36,15 @@ export interface OperationSteps<Held, Work, Outcome> {
   release?(held: Held): Promise<void>;
 }
 
-/**
- * The steps of an effect in Payonce's own tables, in execution order. There is no claim, because the record and the
- * effect are committed together.
- */
+/** The steps are in execution order. There is no claim, because the record and the effect are committed together. */
 export interface EffectSteps<Work, Outcome> {
-  /** Returns the outcome of an earlier run, if any. */
   find(): Promise<Outcome | undefined>;
   prepare(): Promise<Work>;
   commit(work: Work): Promise<Outcome>;
 }
 
-/**
- * Runs one operation so that it takes effect once. Two runs share no state, so that one idempotency key cannot affect
- * another.
- */
+/** Two runs share no state, so that one idempotency key cannot affect another. */
 export interface OperationRunner {
   run<Held, Work, Outcome>(operationId: OperationId, steps: OperationSteps<Held, Work, Outcome>): Promise<Outcome>;
-  /** Runs an effect that is committed without a claim. */
   record<Work, Outcome>(operationId: OperationId, steps: EffectSteps<Work, Outcome>): Promise<Outcome>;
 }

@@ -2,7 +2,7 @@ import type { OperationId, OwnerToken } from '../../kernel/ids.ts';
 import type { IdempotencyRecord, OpenRecord } from '../domain/idempotency.ts';
 
 export interface Takeover {
-  /** The record as it was read. The takeover fails if a rival has taken over or completed it since. */
+  /** The takeover fails if a rival has taken over or completed the record since it was read. */
   readonly stale: OpenRecord;
   readonly owner: OwnerToken;
   readonly leaseExpiresAtMs: number;
@@ -12,7 +12,7 @@ export type TakeoverOutcome =
   | { readonly kind: 'taken' }
   | { readonly kind: 'changed'; readonly record: IdempotencyRecord | undefined };
 
-/** The idempotency records of claimed operations. Each kind of operation adds its own claim and commit. */
+/** Each kind of operation adds its own claim and commit. */
 export interface RecordStore {
   takeOver(takeover: Takeover): Promise<TakeoverOutcome>;
   /**
@@ -23,7 +23,7 @@ export interface RecordStore {
   readRecord(operationId: OperationId): Promise<IdempotencyRecord | undefined>;
 }
 
-/** The outcome of a write that claims. If several apply, the first in this order is returned. */
+/** If several apply, the first in this order is returned. */
 export type ClaimOutcome =
   | { readonly kind: 'claimed' }
   | { readonly kind: 'record_exists'; readonly record: IdempotencyRecord }
@@ -32,12 +32,9 @@ export type ClaimOutcome =
 /** `open`: the record's owner holds the claim. `absent`: the record was deleted while the owner was working. */
 export type ExpectedRecord = 'open' | 'absent';
 
-/** The possible outcomes of a committing write, in order of precedence. */
+/** In order of precedence. */
 export type CommitOutcome =
   | { readonly kind: 'committed' }
-  /**
-   * The caller no longer owns the claim: another owner holds or completed it, or the record was deleted (`record` is
-   * undefined).
-   */
+  /** Another owner holds or completed the claim, or the record was deleted (`record` is undefined). */
   | { readonly kind: 'fenced'; readonly record: IdempotencyRecord | undefined }
   | { readonly kind: 'transition_exists' };

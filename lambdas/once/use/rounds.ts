@@ -1,19 +1,15 @@
 import { RetryableError } from '../../kernel/faults.ts';
 
 /**
- * Maximum number of rounds. Each new round decides again what to write, because a rival has taken the position in the
- * chain. One writer succeeds in every round, so the system makes progress. After this many rounds, about 200 ms, the
- * caller must retry. With fewer rounds, more commits would fail after their call, and each would block its idempotency
- * key until the lease ends.
+ * Each new round decides again what to write, because a rival has taken the position in the chain. One writer succeeds
+ * in every round, so the system makes progress. After this many rounds, about 200 ms, the caller must retry. With fewer
+ * rounds, more commits would fail after their call, and each would block its idempotency key until the lease ends.
  */
 const MAX_ROUNDS = 8;
 
 /**
- * Repeats an attempt until no rival writes first.
- *
- * @param what the object for which the writers compete, for the error's message
- * @param attempt reads, decides and writes; returns `again` when a rival has written first. The first round has number
- * 0.
+ * @param what the object for which the writers compete
+ * @param attempt returns `again` when a rival has written first; the first round has number 0
  * @throws RetryableError `contention` when a rival wrote first in every round; nothing was written
  */
 export async function rounds<Result>(
