@@ -22,12 +22,12 @@ export const REDRIVE_TARGETS: Readonly<Record<string, string>> = {
 export const TASKS_END = '-Queue';
 export const DEAD_LETTERS_END = '-DeadLetters';
 
-/** Environment variable that holds the message queues that operators can list, as JSON (`MessageQueueNames`). */
+/** JSON of {@link MessageQueueNames}. */
 export const MESSAGE_QUEUES = 'MESSAGE_QUEUES';
 
 /**
- * The deployed queues, by the names that operators see. Most values are queue names instead of full URLs, because the
- * environment of a function is limited to 4 kB.
+ * The keys are the names that operators see. Most values are queue names instead of full URLs, because the environment
+ * of a function is limited to 4 kB.
  */
 export interface MessageQueueNames {
   /** URL of any one of the queues. To get the URL of another queue, replace the queue name at the end. */

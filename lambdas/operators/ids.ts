@@ -4,10 +4,7 @@ import { type OperatorKeyScope, operatorParts } from '../kernel/idempotency-key.
 import type { OperationId, PaymentId } from '../kernel/ids.ts';
 import { type ChangeKind, changeIdOf } from '../payments/ids.ts';
 
-/**
- * Returns a function that derives an id with this prefix from an operator's request. The same request always yields the
- * same id.
- */
+/** The same request always yields the same id. */
 const fromRequest =
   (prefix: string) =>
   (digest: Digest, scope: OperatorKeyScope): OperationId =>
@@ -19,10 +16,9 @@ export const deriveDecisionId = fromRequest(OperationPrefix.decision);
 
 export const deriveAnnotationId = fromRequest(OperationPrefix.annotation);
 
-/** Derives the id of the record for a change request that waits for a second person. */
+/** For a change request that waits for a second person. */
 export const deriveChangeRequestId = fromRequest(OperationPrefix.changeRequest);
 
-/** Derives the id of the capture, cancellation or refund that an operator's request begins. */
 export function deriveOperatorChangeId(
   digest: Digest,
   kind: ChangeKind,
@@ -36,16 +32,12 @@ export const deriveKeyRequestId = fromRequest(OperationPrefix.keyRequest);
 
 export const deriveLimitRequestId = fromRequest(OperationPrefix.limitRequest);
 
-/** Derives the id of the record for a redrive or a dismissal. */
+/** For a redrive or a dismissal. */
 export const deriveQueueRequestId = fromRequest(OperationPrefix.redrive);
 
-/**
- * Matches the id of a correction, a decision or an annotation. The id does not contain the payment's id, which is in
- * the operation's idempotency record.
- */
+/** The id does not contain the payment's id, which is in the operation's idempotency record. */
 const OPERATOR_EFFECT_ID = /^(?:cor|dec|ann)_[a-z2-7]{32}$/;
 
-/** Parses the id of a correction, a decision or an annotation. @returns undefined when `text` is no such id */
 export function parseOperatorEffectId(text: string): OperationId | undefined {
   return OPERATOR_EFFECT_ID.test(text) ? (text as OperationId) : undefined;
 }

@@ -10,29 +10,22 @@ import type { Transition } from '../../payments/domain/transition.ts';
 export interface AnnotationRequest {
   readonly annotationId: string;
   readonly reason: string;
-  /** The name of the operator who is responsible. */
   readonly operator: string;
-  /**
-   * The sequence number of the annotated transition.
-   * @default the payment as a whole
-   */
+  /** @default the payment as a whole */
   readonly annotates?: number;
   /** The id of a charge that, according to the operator, does not exist at the processor. */
   readonly missingCharge?: string;
 }
 
-/** The possible decisions, in order of precedence. */
+/** In order of precedence. */
 export type AnnotationDecision =
-  /** The chain already contains this annotation. */
   | { readonly kind: 'made_before' }
-  /** The payment has no such transition. */
   | { readonly kind: 'nothing_to_annotate' }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
 /**
- * Decides on an annotation, which is allowed in any payment status. An annotation posts nothing, and only increases the
- * payment's annotation count. It is a transition, so that the hash chain reveals its removal; a separate row would need
- * a chain of its own.
+ * Allowed in any payment status. An annotation posts nothing, and only increases the payment's annotation count. It is
+ * a transition, so that the hash chain reveals its removal; a separate row would need a chain of its own.
  */
 export function decideAnnotation(
   { annotationId, reason, operator, annotates, missingCharge }: AnnotationRequest,
@@ -47,7 +40,6 @@ export function decideAnnotation(
   return { kind: 'append', draft: { type: 'payment.annotated', payment: annotated, postings: [], subject } };
 }
 
-/** Renders the response to the request that created this annotation. */
 export function annotationAnswer(transition: Transition): Answer {
   return {
     status: 201,
@@ -56,7 +48,6 @@ export function annotationAnswer(transition: Transition): Answer {
   };
 }
 
-/** Renders an annotation for the API from its transition, with the time in Unix seconds. */
 export function annotationObject({ sequence, payment, subject, occurredAtMs }: Transition): Record<string, unknown> {
   invariant(subject?.kind === 'annotation', 'the subject of the transition is not an annotation');
   return {

@@ -23,23 +23,20 @@ export interface ApprovalRules {
   readonly lifetimeMs: number;
 }
 
-/** An operator as recorded in an approval. */
 export interface Person {
   readonly name: string;
-  /** The id of the person, the same for all of the person's API keys. */
+  /** The same for all of the person's API keys. */
   readonly person: string;
   /** The id of the operator's key, or the operator's subject at the identity provider. */
   readonly identity: string;
 }
 
-/** A request to change a payment. The amount is explicit, so that an approval has exactly the effect that it shows. */
+/** The amount is explicit, so that an approval has exactly the effect that it shows. */
 export interface RequestedChange {
   readonly kind: ChangeKind;
-  /** Minor units. */
   readonly amountMinor: number;
 }
 
-/** An operator's request, without its reason. */
 export type Asked =
   | RequestedChange
   | ({ readonly kind: 'correction' } & Pick<CorrectionRequest, 'change'>)
@@ -58,7 +55,6 @@ export interface ShownEffect {
   readonly postings: readonly Posting[];
 }
 
-/** An operator's request that needs, or needed, the approval of a second person. */
 export interface Approval extends GivenReason {
   /**
    * `apr_…`. The id contains the creation time, and thus the position in the list of approvals, so that no index is
@@ -71,9 +67,9 @@ export interface Approval extends GivenReason {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly asked: Asked;
-  /** Amount, in minor units, that was compared with the limit of `currency`. */
+  /** The amount that was compared with the limit of `currency`. */
   readonly amountMinor: number;
-  /** The currency of `amountMinor`. For a stray charge or its refund, this may differ from the payment's currency. */
+  /** For a stray charge or its refund, this may differ from the payment's currency. */
   readonly currency: string;
   readonly effect: ShownEffect;
   readonly askedBy: Person;
@@ -83,7 +79,7 @@ export interface Approval extends GivenReason {
   readonly end?: ApprovalEnd;
 }
 
-/** The reasons for a rejection. They are codes instead of free text, because the activity log is never erased. */
+/** Codes instead of free text, because the activity log is never erased. */
 export const REJECTION_REASONS = ['not_justified', 'wrong_amount', 'wrong_payment', 'not_needed'] as const;
 
 export type RejectionReason = (typeof REJECTION_REASONS)[number];
@@ -101,19 +97,13 @@ export const APPROVAL_ID = /^apr_([0-9a-z]{1,10})_[a-z2-7]{26}$/;
 const ID_BYTES = 17;
 const ID_LETTERS = 26;
 
-/**
- * Derives the id of an approval.
- * @param operationId the id of the correction, decision or change
- */
+/** @param operationId the id of the correction, decision or change */
 export function approvalId(digest: Digest, operationId: OperationId, createdAtMs: number): OperationId {
   const name = base32(digest.sha256(JSON.stringify(['approval', operationId])).subarray(0, ID_BYTES));
   return `${OperationPrefix.approval}${createdAtMs.toString(36)}_${name.slice(0, ID_LETTERS)}` as OperationId;
 }
 
-/**
- * Returns the time in the id of an approval, in Unix milliseconds.
- * @returns undefined when the text is not the id of an approval
- */
+/** @returns undefined when the text is not the id of an approval */
 export function approvalTime(id: string): number | undefined {
   const [, time] = APPROVAL_ID.exec(id) ?? [];
   if (time === undefined) return undefined;
@@ -121,16 +111,12 @@ export function approvalTime(id: string): number | undefined {
   return createdAtMs.toString(36) === time ? createdAtMs : undefined;
 }
 
-/**
- * Returns the sort key of an approval in the list of all approvals.
- * @returns undefined when the text is not the id of an approval
- */
+/** The sort key in the list of all approvals; undefined when the text is not the id of an approval. */
 export function approvalPlace(id: string): string | undefined {
   const createdAtMs = approvalTime(id);
   return createdAtMs === undefined ? undefined : timeSortKey(createdAtMs, id);
 }
 
-/** The amount and currency that are compared with the limit. */
 export type ApprovalAmount = Pick<Approval, 'amountMinor' | 'currency'>;
 
 /**
@@ -164,10 +150,6 @@ function stakesOf(asked: Asked, draft: TransitionDraft, chain: Chain): readonly 
   }
 }
 
-/**
- * Returns the amount of the change. For a refund, adds the earlier refunds by operators in the same currency, except
- * failed ones.
- */
 function stakeOfChange(
   { kind, amountMinor }: RequestedChange,
   { payment: { currency } }: TransitionDraft,
@@ -219,16 +201,12 @@ export function shownEffect({ type, payment, postings }: TransitionDraft): Shown
   return { type, paymentStatus: payment.status, postings };
 }
 
-/**
- * Returns whether two operators are the same person. They are if any name or id of one operator equals any name or id
- * of the other. Differences in case, repeated spaces and invisible characters are ignored.
- */
+/** Ignores differences in case, repeated spaces and invisible characters. */
 export function isSamePerson(left: Person, right: Person): boolean {
   const names = new Set(namesOf(left));
   return namesOf(right).some((name) => names.has(name));
 }
 
-/** Returns only the fields that identify a person. */
 export function personOf({ name, person, identity }: Person): Person {
   return { name, person, identity };
 }
@@ -240,8 +218,8 @@ function namesOf({ name, person, identity }: Person): readonly string[] {
 }
 
 /**
- * Time before the expiry of an approval in which verdicts are no longer accepted, in milliseconds. Writing a verdict
- * takes less time, so no approval takes effect after it was shown as expired.
+ * No verdict is accepted in this time before the expiry. Writing a verdict takes less time, so no approval takes effect
+ * after it was shown as expired.
  */
 const CLOSED_BEFORE_MS = 60_000;
 
@@ -254,7 +232,6 @@ function statusOf({ end, expiresAtMs }: Approval, nowMs: number): string {
   return nowMs < expiresAtMs ? 'pending_approval' : 'expired';
 }
 
-/** Renders an approval for the API, with amounts in minor units and times in Unix seconds. */
 export function approvalObject(approval: Approval, nowMs: number): Record<string, unknown> {
   const { id, asked, effect, end, askedBy } = approval;
   return {
@@ -278,10 +255,7 @@ export function approvalObject(approval: Approval, nowMs: number): Record<string
   };
 }
 
-/**
- * Returns the transition that an operator's request has appended; undefined if there is none.
- * @param id the id of the correction, decision, annotation or change
- */
+/** @param id the id of the correction, decision, annotation or change */
 export function effectIn(transitions: readonly Transition[], id: OperationId): Transition | undefined {
   return transitions.find((each) => idOfEffect(each.subject) === id || decisionOf(each)?.decisionId === id);
 }
@@ -308,7 +282,6 @@ function effectObject(id: OperationId, { type, paymentStatus, postings }: ShownE
   return { id, type, payment_status: paymentStatus, postings: postings.map(postingObject) };
 }
 
-/** Returns whether the draft has the effect that was shown to the requester and to the approver. */
 export function matchesApprovedEffect({ operationId, effect }: Approval, draft: TransitionDraft): boolean {
   const texts = [effect, shownEffect(draft)].map((each) => JSON.stringify(effectObject(operationId, each)));
   return texts[0] === texts[1];

@@ -6,11 +6,9 @@ import type { PaymentState } from '../../payments/domain/payment-state.ts';
 import { netDebitMinor, type Posting, postingObject, reversed } from '../../payments/domain/posting.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
-/** An operator's correction: it reverses one set of postings, or adds a new set. */
 export interface CorrectionRequest {
   readonly correctionId: string;
   readonly reason: string;
-  /** The name of the operator who is responsible for the correction. */
   readonly operator: string;
   readonly change:
     | { readonly kind: 'reverse'; readonly sequence: number }
@@ -18,11 +16,9 @@ export interface CorrectionRequest {
     | { readonly kind: 'post'; readonly legs: readonly Omit<Posting, 'currency'>[] };
 }
 
-/** The possible decisions, in order of precedence. */
+/** In order of precedence. */
 export type CorrectionDecision =
-  /** The chain already contains this correction. */
   | { readonly kind: 'made_before' }
-  /** There is no such transition, or it has no postings. */
   | { readonly kind: 'nothing_to_reverse' }
   /** The correction with this id has already reversed the postings. That correction can itself be reversed. */
   | { readonly kind: 'already_reversed'; readonly correctionId: string }
@@ -30,10 +26,7 @@ export type CorrectionDecision =
   | { readonly kind: 'unbalanced'; readonly byMinor: number }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
-/**
- * Decides what a correction posts. A correction does not change the payment: the captured and refunded amounts always
- * report what the processor did.
- */
+/** A correction does not change the payment: the captured and refunded amounts always report what the processor did. */
 export function decideCorrection(
   { correctionId, reason, operator, change }: CorrectionRequest,
   chain: { readonly state: PaymentState; readonly transitions: readonly Transition[] },
@@ -57,13 +50,11 @@ export function decideCorrection(
   return { kind: 'append', draft };
 }
 
-/** Renders the response to the request that created this correction. */
 export function correctionAnswer(transition: Transition): Answer {
   const body = correctionObject(transition);
   return { status: 201, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify(body) };
 }
 
-/** Renders a correction for the API from its transition, with amounts in minor units and the time in Unix seconds. */
 export function correctionObject(transition: Transition): Record<string, unknown> {
   const { sequence, payment, postings, subject, occurredAtMs } = transition;
   invariant(subject?.kind === 'correction', 'the subject of the transition is not a correction');

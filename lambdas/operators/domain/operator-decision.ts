@@ -17,17 +17,11 @@ import { postingObject } from '../../payments/domain/posting.ts';
 import { OUTCOME_KNOWN_WITHIN_MS } from '../../payments/domain/settlement.ts';
 import type { Transition } from '../../payments/domain/transition.ts';
 
-/**
- * An operator's decision about a payment in review or about an open change. The operator has determined the outcome
- * outside of Payonce.
- */
+/** The operator has determined the outcome outside of Payonce. */
 export interface DecisionRequest {
   readonly decisionId: string;
   readonly outcome: 'succeeded' | 'failed';
-  /**
-   * The capture, cancellation or refund to decide about.
-   * @default the payment itself
-   */
+  /** @default the payment itself */
   readonly change?: OperationId;
   /** The charge that the operator found. Required for the decision that a payment without a charge id succeeded. */
   readonly chargeId?: string;
@@ -38,23 +32,22 @@ export interface DecisionRequest {
    */
   readonly takenMinor?: number;
   /**
-   * True to decide even though the processor's books cannot be read.
+   * Decides even though the processor's books cannot be read.
+   *
    * @default the decision is compared with the books
    */
   readonly override?: true;
   readonly reason: string;
-  /** The name of the operator who is responsible for the decision. */
   readonly operator: string;
 }
 
-/** The possible outcomes, in order of precedence. */
+/** In order of precedence. */
 export type DecisionOutcome =
-  /** The chain already contains this decision. */
   | { readonly kind: 'made_before' }
   | { readonly kind: 'not_in_review'; readonly status: Payment['status'] }
   | { readonly kind: 'change_not_found' }
   | { readonly kind: 'change_ended' }
-  /** Until `fromMs` (Unix milliseconds), the resolver can still find an outcome that contradicts the decision. */
+  /** Until `fromMs`, the resolver can still find an outcome that contradicts the decision. */
   | { readonly kind: 'change_too_young'; readonly fromMs: number }
   /** The decision contradicts the Ledger. `because` contains the reason. */
   | { readonly kind: 'impossible'; readonly because: string }
@@ -64,10 +57,6 @@ export type DecisionOutcome =
   | { readonly kind: 'amount_unnamed' }
   | { readonly kind: 'append'; readonly draft: TransitionDraft };
 
-/**
- * Decides whether an operator's decision can end a payment in review. If so, the draft contains the decision with the
- * operator's name.
- */
 export function decideByOperator(request: DecisionRequest, state: PaymentState): DecisionOutcome {
   const { decisionId, outcome, chargeId, takenMinor } = request;
   const { payment, decisions } = state;
@@ -103,10 +92,9 @@ export function decideByOperator(request: DecisionRequest, state: PaymentState):
 }
 
 /**
- * Decides whether an operator's decision can end a change whose outcome could not be determined. The effect is the same
- * as if the processor had reported the outcome.
+ * The effect is the same as if the processor had reported the outcome.
  *
- * @param begunAtMs the time at which the change was requested; Unix milliseconds
+ * @param begunAtMs the time at which the change was requested
  */
 export function decideChangeByOperator(
   request: DecisionRequest & { readonly change: OperationId },
@@ -144,8 +132,8 @@ function decideDone(change: PendingChange, state: PaymentState): Decision {
 }
 
 /**
- * Returns the draft with the decision. A transition has only one subject: if that is the change, the decision is stored
- * inside it; otherwise, the decision becomes the subject.
+ * A transition has only one subject: if that is the change, the decision is stored inside it; otherwise, the decision
+ * becomes the subject.
  */
 function signed(draft: TransitionDraft, decision: OperatorDecision): TransitionDraft {
   const { subject } = draft;
@@ -153,7 +141,6 @@ function signed(draft: TransitionDraft, decision: OperatorDecision): TransitionD
   return { ...draft, subject: isChange ? { ...subject, decision } : decision };
 }
 
-/** Renders a decision for the API from the transition that it caused, with the time in Unix seconds. */
 export function decisionObject(transition: Transition, decision: OperatorDecision): Record<string, unknown> {
   const { sequence, type, payment, postings, subject, occurredAtMs } = transition;
   const isChange = subject?.kind === 'refund' || subject?.kind === 'capture' || subject?.kind === 'void';

@@ -17,11 +17,9 @@ import type { DecisionRequest } from './operator-decision.ts';
 /** The fields of a decision that the processor's books can contradict. */
 export type Claim = Pick<DecisionRequest, 'outcome' | 'change' | 'chargeId' | 'takenMinor'>;
 
-/** Reasons why the books do not confirm a decision. */
 export type BooksDifference =
   /** The books contain no charge of this payment with the claimed id. */
   | { readonly kind: 'charge_not_shown' }
-  /** The books show a different amount. Amounts are in minor units. */
   | {
       readonly kind: 'amount_not_shown';
       readonly what: 'captured' | 'held' | 'refunded';
@@ -35,9 +33,8 @@ interface Money {
 }
 
 /**
- * Returns the id of the charge with which a decision is compared; undefined if no charge id is known, or if the
- * decision is that the payment failed. The books cannot contradict such a decision, because a charge that they show,
- * now or later, is refunded to the payer.
+ * Undefined if no charge id is known, or if the decision is that the payment failed. The books cannot contradict such a
+ * decision, because a charge that they show, now or later, is refunded to the payer.
  */
 export function claimedCharge(
   { outcome, change, chargeId }: Pick<Claim, 'outcome' | 'change' | 'chargeId'>,
@@ -50,8 +47,7 @@ export function claimedCharge(
 }
 
 /**
- * Compares a decision with the claimed charge.
- * @param charge the charge as shown in the books; undefined when they do not contain it
+ * @param charge undefined when the books do not contain it
  * @returns undefined when the books confirm the decision
  */
 export function differenceFromBooks(
@@ -72,10 +68,7 @@ export function differenceFromBooks(
     : holdDiffers(change, claim.outcome, charge, payment.currency);
 }
 
-/**
- * Returns whether the charge belongs to the payment, according to the charge's metadata or the Ledger. Metadata alone
- * is not enough, because every user of the processor's account can remove it.
- */
+/** Metadata alone is not enough, because every user of the processor's account can remove it. */
 function isShownOf(charge: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   if (isOfAnotherPayment(charge, payment.id)) return false;
   return charge.paymentId === payment.id || isOwnCharge(charge, payment) || strayCharges.has(charge.chargeId);

@@ -44,7 +44,7 @@ export interface AdminTools
   readonly isTenant: IsTenant;
 }
 
-/** The routes for operators, except the job routes. If the query names an unknown tenant, the response is 404. */
+/** Without the job routes. If the query names an unknown tenant, the response is 404. */
 export const ADMIN_ROUTES: readonly OperatorEndpoint<AdminTools>[] = [
   postAnnotation,
   postCorrection,

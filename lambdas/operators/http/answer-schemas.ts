@@ -30,7 +30,6 @@ export const operatorSelf = z
   })
   .meta({ id: 'OperatorSelf' });
 
-/** Description of the response to a request above the limit. */
 export const NEEDS_APPROVAL =
   'The amount is above the limit of the deployment, so nothing was executed: a second person must approve the request.';
 
@@ -194,7 +193,6 @@ export const redrive = z
   })
   .meta({ id: 'Redrive' });
 
-/** Matches the message ids of Amazon SQS. */
 export const messageId = z.string().regex(/^[A-Za-z0-9-]{1,100}$/, 'must be the id of an entry of this queue');
 
 export const messageDismissalReason = {

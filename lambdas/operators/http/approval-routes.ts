@@ -170,8 +170,7 @@ const REFUSALS: Readonly<Record<ApprovalRefusal['kind'], Problem>> = {
 };
 
 /**
- * Gives a verdict. The request needs no idempotency key: it names the approval and the verdict, so repeating it has no
- * further effect.
+ * The request needs no idempotency key: it names the approval and the verdict, so repeating it has no further effect.
  */
 async function give(
   call: Pick<VerdictCall, 'request' | 'id' | 'caller' | 'logFields' | 'tools'>,
@@ -193,7 +192,6 @@ async function give(
   return { answer, outcome: outcome.kind, counts: keyedCounts(outcome) };
 }
 
-/** Routes that list, retrieve, approve and reject the operator requests that need a second person. */
 export const APPROVAL_ROUTES: readonly OperatorEndpoint<ApprovalTools>[] = [
   getApprovals,
   getApproval,

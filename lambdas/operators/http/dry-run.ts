@@ -4,7 +4,7 @@ import type { Balance } from '../../views/use/ledger-reader.ts';
 import { signedBalance } from '../../views/use/read-balances.ts';
 import type { Preview } from '../use/keyed-effect.ts';
 
-/** Renders the response to a dry run, with amounts in minor units. The balances cover this payment only. */
+/** The balances cover this payment only. */
 export function previewResponse({ draft, before, waits }: Preview): Handled {
   const earlier = before.transitions.flatMap(({ postings }) => postings);
   const after = balancesOf([...earlier, ...draft.postings]);

@@ -43,7 +43,6 @@ const attentionQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
-/** Lists the work that only a person can resolve, across all tenants. */
 export const getAttention = reading({
   path: '/v1/admin/attention',
   role: 'viewer',
@@ -94,10 +93,7 @@ async function listAttention(call: ReadingCall<GetAttentionTools, typeof attenti
   });
 }
 
-/**
- * Adds tenant, mode and amount to an entry whose row contains only the id of its payment. Marks the entry as ended if
- * its change or hold has already ended, so that an operator need not act.
- */
+/** Marks the entry as ended if its change or hold has already ended, so that an operator need not act. */
 async function withPayment(store: GetAttentionTools['store'], entry: AttentionEntry): Promise<AttentionEntry> {
   if (entry.tenantId !== undefined) return entry;
   const work = await readWork(store, entry, entry.kind === 'hold_to_void');
@@ -234,7 +230,7 @@ function sentenceOf(reason: Reason): string {
   }
 }
 
-/** Returns the id of an entry. The id contains the entry's position, so it also serves as the cursor. */
+/** The id contains the entry's position, so it also serves as the cursor. */
 function idOf({ kind, sinceMs = 0, name }: AttentionPlace): string {
   return `att_${Buffer.from(`${kind} ${sinceMs} ${name}`).toString('base64url')}`;
 }

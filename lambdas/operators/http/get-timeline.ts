@@ -78,8 +78,8 @@ function abilitiesObject(processor: Processor | undefined): Readonly<Record<stri
 }
 
 /**
- * Returns the reason that an operator gave for a change or for the decision about it. This is not the `reason` in the
- * subject of the transition.
+ * The reason that an operator gave for a change or for the decision about it, not the `reason` in the subject of the
+ * transition.
  */
 function operatorReason(transition: Transition): string | undefined {
   const { cause, subject } = transition;
@@ -90,9 +90,8 @@ function operatorReason(transition: Transition): string | undefined {
 }
 
 /**
- * Returns the name of the operator who requested a correction, decision, capture or cancellation that another operator
- * approved; otherwise undefined. The cause of the transition names only the approver. A refund does not contain the
- * requester's name; only its approval does.
+ * The cause of the transition names only the approver. A refund does not contain the requester's name; only its
+ * approval does.
  */
 function requesterOf(transition: Transition): string | undefined {
   const { cause, subject } = transition;

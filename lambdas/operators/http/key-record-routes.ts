@@ -120,7 +120,6 @@ const getRecord = reading({
 
 export const KEY_RECORD_ROUTES: readonly OperatorEndpoint<Tools>[] = [getRecordOfKey, getRecord];
 
-/** Returns the record of the first id that has one. Responds with 404 if none of the ids has a record. */
 async function shown({ tools, request, caller }: Call, ...ids: readonly string[]): Promise<Handled> {
   const records = await Promise.all(ids.map((id) => readKeyRecord(tools.timeline, id, tools.clock.nowMs())));
   const record = records.find((each) => each !== undefined);
@@ -132,7 +131,6 @@ async function shown({ tools, request, caller }: Call, ...ids: readonly string[]
 }
 
 /**
- * Renders a key's record for the API.
  * @param showsBody false for viewers. They get only the status of the stored response, because its body can contain
  * text from a merchant or a processor
  */

@@ -195,7 +195,7 @@ async function rollKey(call: KeyedCall<Tools, typeof rollKeyBody, Operator>): Pr
 const LAST_OWNER = problem('last_owner_key', 'No other owner has a valid key. Create one with the command line first.');
 const NO_KEY_OF_TENANT = problem('not_found', 'No API key of a tenant has this id.');
 
-/** Renders a key with its secret. Only the first response contains the secret. */
+/** Only the first response contains the secret. */
 function shownOnce(made: KeySummary, secret: string | null): Readonly<Record<string, unknown>> {
   return { ...keyObject(made), secret };
 }

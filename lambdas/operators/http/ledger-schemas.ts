@@ -22,7 +22,6 @@ export const modeField = z.enum(['test', 'live'], 'must be test or live');
 
 export const tenantParameter = z.string().regex(TENANT_ID, 'must be the id of a tenant').optional();
 
-/** Parameters that select a chain of the activity log. */
 const chainFields = {
   tenant: tenantParameter.meta({
     description: 'List the actions that concern this tenant. Default: the actions that concern the deployment.',
@@ -188,7 +187,6 @@ const requestReason = reason.meta({
   example: 'Asked by phone',
 });
 
-/** Body of an operator's request to refund a payment. The bodies for captures and cancellations follow. */
 export const operatorRefundBody = z
   .strictObject({
     amount: refundBody.shape.amount,

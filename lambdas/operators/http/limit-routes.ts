@@ -21,7 +21,6 @@ export interface LimitTools extends RecordTools {
   readonly digest: Digest;
   /** @param by the operator to name in the activity log */
   readonly limitsBy: (by: OperatorCause) => LimitSettings;
-  /** The limit for each tenant that has no limit of its own. */
   readonly deployedLimit: RateLimit;
 }
 

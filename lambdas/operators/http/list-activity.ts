@@ -13,7 +13,6 @@ import { activityEntryQuery, activityQuery } from './ledger-schemas.ts';
 
 type Read<Query extends z.ZodObject> = ReadingCall<{ readonly activity: readonly ActivityLog[] }, Query, Operator>;
 
-/** Lists the activity log of the deployment, or of one tenant and mode, newest first. */
 export const getActivity = reading({
   path: '/v1/admin/activity',
   role: 'viewer',

@@ -9,7 +9,7 @@ import type { CorrectionRefusal } from '../use/correct-ledger.ts';
 import type { DecisionRefusal } from '../use/decide-payment.ts';
 import type { KeyedEffectOutcome } from '../use/keyed-effect.ts';
 
-/** Renders the response to a correction, a decision or an annotation, including one that a second person approved. */
+/** Also renders the response to a request that a second person approved. */
 export function operatorAnswer(
   outcome: KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal | AnnotationRefusal>,
   requestId: string,

@@ -27,7 +27,7 @@ interface ReadTools {
   readonly timeline: Pick<KeyRecordTools, 'effects'>;
 }
 
-/** One kind of operator effect on a payment. `shown` returns the effects in the order in which they were recorded. */
+/** `shown` returns the effects in the order in which they were recorded. */
 interface Effects {
   readonly noun: 'correction' | 'decision' | 'annotation';
   readonly shown: (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[];
@@ -57,7 +57,6 @@ const paymentIdQuery = z.strictObject({
 type ListCall = ReadingCall<ReadTools, typeof paymentIdQuery>;
 type ShowCall = ReadingCall<ReadTools>;
 
-/** Routes that read corrections, decisions and annotations, by payment and by id. */
 export const OPERATOR_EFFECT_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   reading({
     path: '/v1/corrections',
@@ -139,7 +138,7 @@ export const OPERATOR_EFFECT_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   }),
 ];
 
-/** Shows one effect. Its payment is found through the operation's record, which does not expire. */
+/** The payment is found through the operation's record, which does not expire. */
 async function show({ tools, caller, request, id }: ShowCall, { noun, shown }: Effects): Promise<Handled> {
   const operationId = parseOperatorEffectId(id);
   const record = operationId === undefined ? undefined : await tools.timeline.effects.readEffect(operationId);
@@ -154,10 +153,7 @@ async function list({ tools, caller, request, query }: ListCall, { shown }: Effe
   return found({ object: 'list', data: shown(chain), has_more: false });
 }
 
-/**
- * Returns the decisions of a payment. Later transitions of a change repeat the change's decision, so only the first one
- * is used.
- */
+/** Later transitions of a change repeat the change's decision, so only the first one is used. */
 function decisionsOf({ transitions }: PaymentChain): readonly Readonly<Record<string, unknown>>[] {
   const shown = new Map<string, Readonly<Record<string, unknown>>>();
   for (const transition of transitions) {

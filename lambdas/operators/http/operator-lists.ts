@@ -57,7 +57,6 @@ const queueQuery = z.strictObject({
     .meta({ description: 'The `id` of the last entry of the previous page.' }),
 });
 
-/** Returns the name, the identity and the role of the caller. */
 const getMe = reading({
   path: '/v1/admin/me',
   role: 'viewer',
@@ -118,8 +117,8 @@ const getQueues = reading({
 });
 
 /**
- * Lists all queues. Reads the queues of unfinished work in sequence, because each read queries every shard. A queue
- * that cannot be read is listed without its number of entries.
+ * Reads the queues of unfinished work in sequence, because each read queries every shard. A queue that cannot be read
+ * is listed without its number of entries.
  */
 async function listQueues({ tools, request }: Call): Promise<Handled> {
   const unread = (error: unknown): undefined => {
@@ -205,7 +204,7 @@ async function listEntries(call: Read<typeof queueQuery>): Promise<Handled> {
 /** The queues in which an entry can remain after its change or hold has ended, until the next look-up. */
 const OFTEN_ENDED: ReadonlySet<QueueName> = new Set(['holds', 'inquiries']);
 
-/** Marks an entry whose change or hold has ended. An entry whose payment cannot be read now is listed unmarked. */
+/** An entry whose payment cannot be read now is listed unmarked. */
 async function withEnd({ tools, request }: Call, queue: QueueName, entry: QueueEntry): Promise<ListedEntry> {
   try {
     const work = await readWork(tools.store, entry, queue === 'holds');
@@ -216,10 +215,7 @@ async function withEnd({ tools, request }: Call, queue: QueueName, entry: QueueE
   }
 }
 
-/**
- * Lists messages that no function receives. There are no pages: Amazon SQS has no cursors, and counts each listing of a
- * message as a receive.
- */
+/** There are no pages: Amazon SQS has no cursors, and counts each listing of a message as a receive. */
 async function listMessages({ tools, request, id, query }: Read<typeof queueQuery>): Promise<Handled> {
   const { messages, clock } = tools;
   const { limit = DEFAULT_PAGE, starting_after: after } = query;
@@ -241,7 +237,7 @@ async function listMessages({ tools, request, id, query }: Read<typeof queueQuer
 
 /** The reason of a callback whose charge names no payment: an operator need not act, and the entry expires. */
 const OTHER_PROGRAM = 'other_program';
-/** The reason of an entry whose change or hold has ended: a job removes it. */
+/** A job removes the entry. */
 const ENDED = 'ended';
 
 type ListedEntry = QueueEntry & Pick<MessageEntry, 'reason' | 'job' | 'scheduledForMs'>;
@@ -266,7 +262,7 @@ function entryObject(queue: string, id: string, entry: ListedEntry, nowMs: numbe
   };
 }
 
-/** Returns the id of an entry. The id contains the entry's position, so it also serves as the cursor. */
+/** The id contains the entry's position, so it also serves as the cursor. */
 function idOf(queue: QueueName, { shard, sort }: QueuePosition): string {
   return `que_${Buffer.from(`${queue} ${shard} ${sort}`).toString('base64url')}`;
 }
@@ -282,5 +278,4 @@ function seconds(timeMs: number): number {
   return Math.floor(timeMs / 1000);
 }
 
-/** Routes that show the caller, and that list tenants, queues and queue entries. */
 export const LIST_ROUTES: readonly OperatorEndpoint<OperatorListTools>[] = [getMe, getTenants, getQueues, getEntries];

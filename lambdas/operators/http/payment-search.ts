@@ -38,10 +38,7 @@ const FILTERS = [
   'created_to',
 ] as const;
 
-/**
- * Returns whether a search may omit the tenant. Only a search for an id, or for all payments in review without other
- * filters, may omit it.
- */
+/** Only a search for an id, or for all payments in review without other filters, may omit the tenant. */
 function isOfAllTenants({
   q,
   status,
@@ -103,7 +100,6 @@ const searchQuery = z
       refuse('created_to', 'must not be before created_from');
   });
 
-/** Searches the payments of one tenant or, by id or for payments in review, of all tenants. */
 export const searchPayments = reading({
   path: '/v1/admin/payments',
   role: 'viewer',
@@ -144,8 +140,7 @@ async function found({ tools, query }: ReadingCall<FindPaymentsTools, typeof sea
     { ...tools.search, books: [] },
     { tenantId: id, mode: mode ?? 'live' },
     {
-      // This function has no access to the status index. The rows contain the status, too, so filter the rows after
-      // they are read.
+      // This function has no access to the status index, so the rows are filtered after they are read.
       byIndex: false,
       ...defined({ status, reference, email, currency, amountFromMinor, amountToMinor }),
       ...asPage,
@@ -154,13 +149,12 @@ async function found({ tools, query }: ReadingCall<FindPaymentsTools, typeof sea
   return ofTenant(outcome, id);
 }
 
-/** Adds the tenant to each payment of the outcome. */
 function ofTenant(outcome: ListOutcome, id: TenantId | undefined): ListOutcome {
   if (outcome.kind !== 'found' || id === undefined) return outcome;
   return { ...outcome, rows: outcome.rows.map((row) => ({ ...row, body: withTenant(row.body, id) })) };
 }
 
-/** Returns the payment without the merchant's texts, which can name persons. */
+/** The merchant's texts can name persons. */
 function withoutNotes(body: string): string {
   const payment = JSON.parse(body) as Record<string, unknown>;
   return JSON.stringify({ ...payment, description: null, metadata: {} });

@@ -18,7 +18,6 @@ import { operatorCancelBody, operatorCaptureBody, operatorRefundBody } from './l
 
 const CALL_PROBLEMS = ['idempotency_key_in_progress', 'processor_unavailable'] as const;
 
-/** Paths of the changes that operators request, by kind. */
 const PATHS: Readonly<Record<ChangeKind, string>> = {
   refund: '/v1/admin/payments/{id}/refunds',
   capture: '/v1/admin/payments/{id}/capture',
@@ -99,7 +98,6 @@ const postCancel = keyed({
   },
 });
 
-/** The routes with which operators change payments of tenants. */
 export const CHANGE_ROUTES: readonly OperatorEndpoint<OperatorChangeTools>[] = [postRefund, postCapture, postCancel];
 
 type ChangeCall = KeyedCall<

@@ -20,7 +20,6 @@ const dismissalBody = z
   })
   .meta({ id: 'DismissCallback' });
 
-/** Removes an unmatched callback after an operator has looked up its charge at the processor. */
 export const postDismissal = keyed({
   path: '/v1/admin/callbacks/{id}/dismiss',
   role: 'operator',

@@ -30,7 +30,6 @@ const redriveBody = z
   })
   .meta({ id: 'RedriveQueue' });
 
-/** Moves dead letters and parked records to the queue or function that processes them again. */
 export const postRedrive = keyed({
   path: '/v1/admin/queues/{id}/redrive',
   role: 'operator',
@@ -87,7 +86,6 @@ const dismissalBody = z
   })
   .meta({ id: 'DismissMessage' });
 
-/** Deletes dead letters or parked records whose work was done otherwise or is no longer needed. */
 export const postMessageDismissal = keyed({
   path: '/v1/admin/queues/{id}/dismiss',
   role: 'operator',

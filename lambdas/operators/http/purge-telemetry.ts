@@ -4,7 +4,7 @@ import { standardTelemetry } from '../../kernel/platform/telemetry.ts';
 import { BOOKS_SERVICE } from '../../reconciliation/contract.ts';
 import { PurgeMetric } from '../contract.ts';
 
-/** Creates the telemetry of the purge. Gauges are published even when they are zero. */
+/** Gauges are published even when they are zero. */
 export function purgeTelemetry(instruments: Instruments) {
   const logger = instruments.logger(BOOKS_SERVICE);
   const metrics = instruments.metrics(BOOKS_SERVICE);

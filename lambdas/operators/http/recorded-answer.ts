@@ -7,7 +7,7 @@ import type { RecordedOutcome } from '../use/record-once.ts';
 
 export const NO_TENANT = problem('not_found', 'There is no such tenant.');
 
-/** Renders the response to a recorded action. @param refused the problem document to return if nothing was written */
+/** @param refused the problem document to return if nothing was written */
 export function recordedAnswer(outcome: RecordedOutcome, request: GatewayRequest, refused: Problem): Handled {
   const counts = keyedCounts(outcome);
   switch (outcome.kind) {
