@@ -73,7 +73,6 @@ const approvalItem = itemSchema<Omit<Approval, 'reason' | 'salt'>>()({
   }).exactOptional(),
 });
 
-/** An approval as stored in its row, without the reason. */
 type StoredApproval = Omit<Approval, 'reason' | 'salt'> & Required<Pick<Approval, 'commitment'>>;
 
 const reasonItem = z.object({ reason: z.string() });
@@ -82,7 +81,6 @@ export function parseApproval(item: Item): StoredApproval {
   return approvalItem.parse(item);
 }
 
-/** Returns the row of a new approval, and the contents of the details row with its reason. */
 export function storedApproval(approval: Approval) {
   const { reason, salt, ...row } = approval;
   invariant(salt !== undefined, 'the reason of a new approval is not sealed');
@@ -90,8 +88,7 @@ export function storedApproval(approval: Approval) {
 }
 
 /**
- * Returns the approval with its reason, which is read from a details row of the payment. An erasure of the payment's
- * personal data deletes this row; the approval then has no reason.
+ * An erasure of the payment's personal data deletes the details row with the reason; the approval then has no reason.
  */
 export async function withReason(from: DetailsTools | DetailsRows, approval: StoredApproval): Promise<Approval> {
   const { paymentId, commitment, id } = approval;

@@ -38,10 +38,7 @@ function keyOf({ id }: Pick<Approval, 'id'>): Item {
   return key;
 }
 
-/**
- * Stores the effects of operators' requests. If a request must wait for an approval, stores the approval instead. All
- * approvals are in one partition of the Registry, sorted by time.
- */
+/** All approvals are in one partition of the Registry, sorted by time. */
 export class DynamoDbApprovals extends DynamoDbEffects implements ApprovingStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;

@@ -11,17 +11,14 @@ import type { ExpiredRecord, ExpiredRecords, TimeToLive } from '../use/expired-r
 const { partitionKey: PK, timeToLiveAttribute: EXPIRY } = IdempotencyTable;
 
 /**
- * Number of rows that one step reads. With typical stored responses, these rows are about half a megabyte. Only the
- * keys and expiries of expired rows are returned.
+ * With typical stored responses, these rows are about half a megabyte. Only the keys and expiries of expired rows are
+ * returned.
  */
 const PAGE = 500;
 
 const expiredItem = z.object({ [PK]: z.string(), [EXPIRY]: z.int() });
 
-/**
- * Finds expired records by segmented scans of the Idempotency table, and deletes them. Only completed records expire.
- * An open record has no expiry, and the filter excludes open records in any case.
- */
+/** Only completed records expire. An open record has no expiry, and the filter excludes open records in any case. */
 export class DynamoDbExpiredRecords implements ExpiredRecords {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -77,7 +74,6 @@ export class DynamoDbExpiredRecords implements ExpiredRecords {
   }
 }
 
-/** Reads whether time to live is enabled in the tables that rely on it. */
 export class DynamoDbTimeToLive implements TimeToLive {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: Readonly<Record<string, string>>;

@@ -67,10 +67,10 @@ const ROWS: Readonly<Record<Exclude<QueueName, 'claims'>, Rows>> = {
   },
 };
 
-/** Maximum number of entries to count in each shard. */
+/** Per shard. */
 const MAX_COUNTED = 125;
 
-/** Minimum number of claims to read with one query. Claims with an active owner are also read, but not listed. */
+/** Claims with an active owner are also read, but not listed. */
 const CLAIMS_AT_ONCE = 250;
 
 /** Maximum number of entries to read from each shard when listing the entries that need an operator. */
@@ -128,7 +128,7 @@ export class DynamoDbQueues implements QueueLists {
     }
   }
 
-  /** Reads entries that no job can resolve. They are in one shard of the index. */
+  /** Entries that no job can resolve are in one shard of the index. */
   #undecidable(queue: (typeof QueueRow)[keyof typeof QueueRow]): Promise<QueryCommandOutput> {
     const { name: IndexName, partitionKey } = RegistryTable.queuesIndex;
     return readWithRetries(this.#pacing, () =>
@@ -146,7 +146,6 @@ export class DynamoDbQueues implements QueueLists {
     );
   }
 
-  /** Reads unmatched callbacks, without those of other programs. */
   #ownCallbacks(shard: number): Promise<QueryCommandOutput> {
     return readWithRetries(this.#pacing, () =>
       this.#client.send(
@@ -188,7 +187,7 @@ export class DynamoDbQueues implements QueueLists {
     }));
   }
 
-  /** Lists claims without an active owner, longest overdue first. The index is eventually consistent. */
+  /** The index is eventually consistent. */
   async #claims(shard: number, limit: number, after?: string): Promise<readonly Found[]> {
     const { openClaimsIndex, partitionKey: key } = IdempotencyTable;
     const { partitionKey, sortKey } = openClaimsIndex;
@@ -207,7 +206,6 @@ export class DynamoDbQueues implements QueueLists {
     }));
   }
 
-  /** Reads one page of open claims from one shard. @param filter a condition on the claims' attributes */
   #openClaims(
     shard: number,
     filter: typeof IS_WITHOUT_OWNER | typeof IS_UNDECIDABLE,

@@ -13,13 +13,10 @@ import { type Approval, type ApprovalEnd, approvalTime } from '../domain/approva
 import type { ApprovalChange, ApprovingStore, OperatorClaim } from '../use/approving-store.ts';
 import { parseApproval, storedApproval, withReason } from './approval-items.ts';
 
-/** The sequence that is stored with an approval's reason. It is 0, because no transition contains the reason. */
+/** No transition contains an approval's reason. */
 const NO_TRANSITION = 0;
 
-/**
- * Two parts of a statement: the first inserts the approvals in `$10`, the second inserts the verdicts on approvals in
- * `$11`.
- */
+/** The first part inserts the approvals in `$10`, the second inserts the verdicts in `$11`. */
 const APPROVAL_PARTS = `asked AS (
   INSERT INTO approval (approval_id, created_at, tenant_id, mode, payment_id, body)
   SELECT approval_id, created_at, tenant_id, mode, payment_id, body::json
@@ -49,7 +46,7 @@ const IS_ABSENT = 'WHERE NOT EXISTS (SELECT 1 FROM idempotency WHERE operation_i
  */
 const REASON_EXISTS = 'EXISTS (SELECT 1 FROM details WHERE chain_id = $13 AND part = $14 FOR UPDATE)';
 
-/** Selects each approval together with its end and its reason in one statement, so that all three are consistent. */
+/** One statement, so that approval, end and reason are consistent. */
 const APPROVALS = `SELECT approval.body::text, approval_end.body::text AS ended, details.part, details.salt, details.details
   FROM approval
   LEFT JOIN approval_end ON approval_end.approval_id = approval.approval_id
@@ -91,7 +88,7 @@ export class PostgresApprovals extends PostgresEffects implements ApprovingStore
     return Promise.all(rows.map(parseApprovalRow));
   }
 
-  /** Implements `ApprovingStore.claimChange`. The claim is an effect whose record is open. */
+  /** The claim is an effect whose record is open. */
   async claimChange({ record, pending, activity, ...change }: OperatorClaim): Promise<ClaimOutcome> {
     const { operationId, owner } = record;
     const nowMs = this.#tools.pacing.clock.nowMs();
@@ -140,7 +137,6 @@ function askedRows(approval: Approval) {
   return { approval: approvalRow(row), reason: rowOfDetails(row.paymentId, NO_TRANSITION, reason) };
 }
 
-/** Returns the row of an approval without its end. */
 export function approvalRow(row: Omit<Approval, 'reason' | 'salt' | 'end'>) {
   invariant(approvalTime(row.id) !== undefined, `${row.id} is not the id of an approval`);
   return {

@@ -4,13 +4,9 @@ import { timestamp, valuesOf } from '../../postgres/values.ts';
 import type { ScanPage, ScanRequest } from '../../views/use/view-store.ts';
 import type { ExpiredRecord, ExpiredRecords } from '../use/expired-records.ts';
 
-/** Number of records per page. */
 const PAGE = 500;
 
-/**
- * Pattern of a position: the expiry, in Unix milliseconds, and the operation id of the last record on the previous
- * page.
- */
+/** The expiry, in Unix milliseconds, and the operation id of the last record on the previous page. */
 const POSITION = /^(?<expires>\d+) (?<id>.+)$/;
 
 /** Prefix of the keys of callbacks and of their positions. The positions of callbacks follow those of all records. */
@@ -50,7 +46,6 @@ export class PostgresExpiredRecords implements ExpiredRecords {
     return { found, next: `${last.expiresAtSeconds * 1000} ${last.key}` };
   }
 
-  /** Finds callbacks of other programs that are no longer retried, and whose retention has ended. */
   async #callbacks({ received = '0', id = '' }: Readonly<Record<string, string>>, beforeSeconds: number) {
     const rows = await readRows(this.#tools, {
       name: 'orphan-expired',

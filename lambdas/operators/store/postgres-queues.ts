@@ -21,9 +21,8 @@ import {
 } from '../use/queue-lists.ts';
 import { ENTRY_OF, readableEntry } from './queue-entries.ts';
 
-/** How the rows of a queue are selected, sorted and rendered. */
 interface Rows {
-  /** Returns the query for the queue's rows, with the column `since`. @param now the parameter for the current time */
+  /** The query has the column `since`. @param now the parameter for the current time */
   readonly select: (now: string) => string;
   /** The columns that identify a row and sort the queue. Their values do not change while the queue is listed. */
   readonly sort: readonly [first: string, second: string];
@@ -60,7 +59,7 @@ const ROWS: Readonly<Record<QueueName, Rows>> = {
   },
 };
 
-/** Conditions that select the entries that need an operator, appended to the query of the queue. */
+/** Appended to the query of the queue. */
 const NEEDS_OPERATOR: Readonly<Record<OperatorQueue, string>> = {
   claims: ' AND undecidable',
   inquiries: " AND queue = 'undecidable'",
@@ -69,13 +68,12 @@ const NEEDS_OPERATOR: Readonly<Record<OperatorQueue, string>> = {
   unmatched_callbacks: ' AND NOT coalesce(is_foreign, false)',
 };
 
-/** Maximum number of entries to count in a queue. PostgreSQL reads each counted row. */
+/** PostgreSQL reads each counted row. */
 const MAX_COUNTED = 1_000;
 
-/** Shard of all positions, because the PostgreSQL queues have no shards. */
+/** The PostgreSQL queues have no shards. */
 const SHARD = 0;
 
-/** Lists the queues of unfinished work. */
 export class PostgresQueues implements QueueLists {
   readonly #tools: PostgresTools;
 
@@ -129,14 +127,13 @@ export class PostgresQueues implements QueueLists {
   }
 }
 
-/** Returns the position of a row as text: the values of its two columns, with a space between them. */
 function sortOf(queue: QueueName, values: Row): string {
   const [first, second] = ROWS[queue].sort;
   const prefix = queue === 'claims' ? IdempotencyRow.record : '';
   return `${String(values[first])} ${prefix}${String(values[second])}`;
 }
 
-/** Returns the values of the two columns; undefined if the text is not a position in this queue. */
+/** Undefined if the text is not a position in this queue. */
 function positionOf(queue: QueueName, { sort }: QueuePosition): readonly [string, string] | undefined {
   if (ROWS[queue].sort === BY_CHAIN) {
     const [, chain = '', subject = ''] = /^(\S+) (.*)$/.exec(sort) ?? [];

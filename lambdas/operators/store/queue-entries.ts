@@ -48,7 +48,7 @@ export const ENTRY_OF = {
   }),
 };
 
-/** Renders a row. An unreadable row becomes an entry without details, so that operators see that it is stuck, too. */
+/** An unreadable row becomes an entry without details, so that operators see that it is stuck, too. */
 export function readableEntry(render: () => Rendered): QueueEntry {
   try {
     const { needsOperator = false, ...entry } = render();

@@ -25,16 +25,13 @@ import type { DeployedQueues, HeldMessage, MessageEntry, MessageQueues, RedriveR
  * listed twice, but short enough that an operator can wait for it to end.
  */
 const HIDDEN_SECONDS = 15;
-/**
- * Wait time of a receive, in seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long
- * polling").
- */
+/** Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). */
 const LONG_POLL_SECONDS = 1;
-/** Visibility timeout of a message that is being moved or deleted, in seconds. */
+/** Visibility timeout of a message that is being moved or deleted. */
 const MOVED_WITHIN_SECONDS = 30;
-/** Maximum number of messages that SQS returns per receive. */
+/** The limit of SQS per receive. */
 const MAX_AT_ONCE = 10;
-/** Maximum number of receives per listing. A receive from an empty queue takes a second. */
+/** Per listing. A receive from an empty queue takes a second. */
 const MAX_RECEIVES = 15;
 /** Number of consecutive empty receives after which a redrive, a dismissal or a search ends. */
 const EMPTY_RECEIVES = 3;
@@ -47,7 +44,6 @@ const COUNTS = [
 
 const names = z.record(z.string(), z.string().min(1));
 
-/** Schema of the environment variable `MESSAGE_QUEUES`. */
 export const messageQueueNames = z.object({
   at: z.string().min(1),
   tasks: z.record(z.string(), z.tuple([z.string().min(1), z.string().min(1)])),
@@ -81,8 +77,8 @@ export function deployedQueues({ at, tasks, functions, ...others }: MessageQueue
 }
 
 /**
- * A dead letter of a vendor call. Its body contains the reason why the call failed permanently. Messages of other
- * queues, except missed runs, contain the reason in an attribute.
+ * The body contains the reason why the call failed permanently. Messages of other queues, except missed runs, contain
+ * the reason in an attribute.
  */
 const deadLetter = z.object({
   deadLetter: z.object({ vendor: z.string(), operation: z.string(), reason: z.string() }),
@@ -101,10 +97,7 @@ export class SqsQueues implements MessageQueues {
     this.#start = start;
   }
 
-  /**
-   * Implements `MessageQueues.count`.
-   * @throws RetryableError `queues_unavailable`
-   */
+  /** @throws RetryableError `queues_unavailable` */
   async count(queue: string): Promise<number> {
     const QueueUrl = this.deployed[queue]?.url;
     const command = new GetQueueAttributesCommand({ QueueUrl, AttributeNames: [...COUNTS] });
@@ -112,10 +105,7 @@ export class SqsQueues implements MessageQueues {
     return COUNTS.reduce((sum, name) => sum + Number(Attributes[name] ?? 0), 0);
   }
 
-  /**
-   * Implements `MessageQueues.peek`.
-   * @throws as `count`
-   */
+  /** @throws as `count` */
   async peek(queue: string, limit: number): Promise<readonly MessageEntry[]> {
     const found = new Map<string, MessageEntry>();
     const taken: Message[] = [];
@@ -143,7 +133,7 @@ export class SqsQueues implements MessageQueues {
     return (await answered(this.#client.send(command))).Messages ?? [];
   }
 
-  /** Makes messages visible again immediately, instead of at the end of their visibility timeout. */
+  /** The messages are visible immediately, instead of at the end of the visibility timeout. */
   async #show(queue: string, taken: readonly Message[]): Promise<void> {
     const QueueUrl = this.deployed[queue]?.url;
     const show = ({ ReceiptHandle }: Message) =>
@@ -151,18 +141,12 @@ export class SqsQueues implements MessageQueues {
     await Promise.allSettled(taken.map(show));
   }
 
-  /**
-   * Implements `MessageQueues.redrive`.
-   * @throws as `count`
-   */
+  /** @throws as `count` */
   redrive(queue: string, which: RedriveRange): Promise<number> {
     return this.#endAll(queue, which, (message) => this.#move(queue, message));
   }
 
-  /**
-   * Implements `MessageQueues.dismiss`.
-   * @throws as `count`
-   */
+  /** @throws as `count` */
   async dismiss(queue: string, which: RedriveRange): Promise<void> {
     const others: Message[] = [];
     try {
@@ -194,7 +178,8 @@ export class SqsQueues implements MessageQueues {
   }
 
   /**
-   * Implements `MessageQueues.hold`. Repeats empty receives as `redrive` does.
+   * Repeats empty receives as `redrive` does.
+   *
    * @throws as `count`
    */
   async hold(queue: string, id: string, stopAtMs: number): Promise<HeldMessage | undefined> {
@@ -246,12 +231,12 @@ export class SqsQueues implements MessageQueues {
   }
 }
 
-/** Invokes a function with the body of a parked message. Resolves when Lambda has accepted the invocation. */
+/** Resolves when Lambda has accepted the invocation. */
 type StartRedrive = (functionName: string, parked: string) => Promise<void>;
 
 const startsNothing: StartRedrive = () => Promise.reject(new Error('no redrive function is configured'));
 
-/** Returns a {@link StartRedrive} that invokes asynchronously: Lambda retries, and then parks the request. */
+/** Lambda retries, and then parks the request. */
 export function startRedrives({ lambda }: Functions): StartRedrive {
   return async (FunctionName, parked) => {
     const Payload = JSON.stringify({ parked: firstParked(parked) } satisfies RedriveRequest);
@@ -267,7 +252,7 @@ async function answered<T>(sent: Promise<T>): Promise<T> {
   }
 }
 
-/** Renders a message. From its body, shows only ids, reasons, times, and the names of jobs, vendors and services. */
+/** From the body, shows only ids, reasons, times, and the names of jobs, vendors and services. */
 function entryOf({ MessageId = '', Body = '', Attributes, MessageAttributes }: Message): MessageEntry {
   const about = ORDER_IN_TEXT.exec(Body)?.[0] ?? PAYMENT_IN_TEXT.exec(Body)?.[0];
   const body = parsedJson(Body);
@@ -318,10 +303,7 @@ function partsOf({ target, job, scheduledTime }: z.infer<typeof firing>) {
 const ORDER_IN_TEXT = inText(ORDER_ID);
 const PAYMENT_IN_TEXT = inText(PAYMENT_ID);
 
-/**
- * Returns a pattern that finds an id inside a text.
- * @param form a pattern that matches an id as a whole
- */
+/** @param form a pattern that matches an id as a whole */
 function inText(form: RegExp): RegExp {
   return new RegExp(`\\b${form.source.slice(1, -1)}\\b`);
 }

@@ -4,7 +4,7 @@ import { type AnnotationDecision, annotationAnswer, decideAnnotation } from '../
 import { type KeyedEffectOutcome, type KeyedEffectTools, type OperatorRequest, takeEffect } from './keyed-effect.ts';
 
 export interface AnnotatePayment extends Omit<OperatorRequest, 'asked'> {
-  /** The sequence number of the annotated transition. @default the payment as a whole */
+  /** @default the payment as a whole */
   readonly annotates?: number;
   /** As in `AnnotationRequest`. */
   readonly missingCharge?: string;
@@ -13,7 +13,8 @@ export interface AnnotatePayment extends Omit<OperatorRequest, 'asked'> {
 export type AnnotationRefusal = Exclude<AnnotationDecision, { kind: 'append' | 'made_before' }>;
 
 /**
- * Adds an annotation to a payment's chain, exactly once. An annotation moves no money, so no second person approves it.
+ * An annotation moves no money, so no second person approves it.
+ *
  * @throws as `takeEffect`
  */
 export async function annotatePayment(

@@ -28,11 +28,10 @@ import { type DecisionRefusal, type DecisionTools, decisionEffect } from './deci
 import { type EffectOfRequest, type KeyedEffectOutcome, type KeyedEffectTools, takeEffect } from './keyed-effect.ts';
 
 /**
- * A second person's verdict on a request. The verdict needs no idempotency key: an approval can end only once, so a
- * repeated verdict only replays the response.
+ * The verdict needs no idempotency key: an approval can end only once, so a repeated verdict only replays the response.
  */
 export interface Verdict {
-  /** The unvalidated approval id from the request. */
+  /** The unvalidated id from the request. */
   readonly id: string;
   readonly by: Person;
   readonly cause: OperatorCause;
@@ -45,20 +44,19 @@ export interface ApprovalTools extends DecisionTools, OperatorChangeTools {
 
 export type ApprovalRefusal =
   | { readonly kind: 'approval_not_found' }
-  /** The person who made the request also gave the verdict. */
   | { readonly kind: 'own_approval' }
   /** The approval has ended with the opposite verdict, or the stored response to the same verdict has expired. */
   | { readonly kind: 'approval_ended' }
   | { readonly kind: 'approval_expired' }
-  /** The reason was erased, so the correction, decision or change would have no reason. */
+  /** The correction, decision or change would have no reason. */
   | { readonly kind: 'reason_erased' }
-  /** The payment has changed, so the request would now have a different effect. */
+  /** The request would now have a different effect. */
   | { readonly kind: 'approval_outdated' };
 
-/** The possible outcomes, in order of precedence. */
+/** In order of precedence. */
 export type ApprovalOutcome =
   | ApprovalRefusal
-  /** The change cannot begin. The approval remains open. */
+  /** The approval remains open. */
   | { readonly kind: 'change_refused'; readonly change: ChangeKind; readonly refusal: ChangeRefusal }
   | Exclude<
       KeyedEffectOutcome<CorrectionRefusal | DecisionRefusal>,
@@ -109,10 +107,7 @@ export async function approve(tools: ApprovalTools, verdict: Verdict): Promise<A
   return taken.kind === 'payload_mismatch' || taken.kind === 'key_expired' ? { kind: 'approval_ended' } : taken;
 }
 
-/**
- * Begins the change that another operator requested, in the transaction that ends the approval. A repeated approval
- * continues the change, as a retry of the request would.
- */
+/** A repeated approval continues the change, as a retry of the request would. */
 async function approveChange(
   tools: OperatorChangeTools,
   approval: Approval,
@@ -137,7 +132,7 @@ async function approveChange(
   if (outcome.kind === 'not_admitted') return refused ?? { kind: 'approval_ended' };
   if (outcome.kind === 'refused') return { kind: 'change_refused', change: kind, refusal: outcome.refusal };
   if (outcome.kind === 'not_found') return outcome;
-  // The change has begun, whatever its outcome. The approval shows who approved it.
+  // The change has begun, whatever its outcome.
   const current = await effects.readApproval(id);
   if (current?.end?.verdict !== 'approved') return { kind: 'approval_ended' };
   const isFirst = outcome.kind === 'first' && approval.end === undefined;
@@ -168,7 +163,7 @@ export interface Rejection extends Verdict {
   readonly reason?: RejectionReason;
 }
 
-/** Ends an approval without executing the request. @throws as `takeEffect` */
+/** @throws as `takeEffect` */
 export async function reject(tools: KeyedEffectTools, verdict: Rejection): Promise<ApprovalOutcome> {
   const approval = await judgeVerdict(tools, verdict);
   if ('kind' in approval) return approval;

@@ -6,13 +6,11 @@ import type { Effect, EffectOutcome, EffectStore } from '../../payments/use/effe
 import type { ClaimOutcome } from '../../payments/use/payment-store.ts';
 import type { Approval, ApprovalEnd } from '../domain/approval.ts';
 
-/** A change to an approval, written in the same transaction as the effect. */
+/** Written in the same transaction as the effect. */
 export interface ApprovalChange {
-  /** A new approval. */
   readonly approval?: Approval;
   /**
-   * An approval to end. The write fails when the approval has already ended, or when its reason was erased before the
-   * effect could copy it.
+   * The write fails when the approval has already ended, or when its reason was erased before the effect could copy it.
    */
   readonly ended?: { readonly approval: Approval; readonly end: ApprovalEnd };
   /**
@@ -23,14 +21,12 @@ export interface ApprovalChange {
   readonly absent?: OperationId;
 }
 
-/** The claim of a change that an operator requested. */
 export interface OperatorClaim extends Pick<ApprovalChange, 'ended' | 'absent'> {
   readonly record: OpenRecord;
   readonly pending: Transition;
   readonly activity: ActivityDraft;
 }
 
-/** Stores effects that may need a second person's approval. */
 export interface ApprovingStore extends EffectStore {
   recordEffect(effect: Effect & ApprovalChange): Promise<EffectOutcome>;
   /**
@@ -40,12 +36,14 @@ export interface ApprovingStore extends EffectStore {
    */
   claimChange(claim: OperatorClaim): Promise<ClaimOutcome>;
   /**
-   * Reads an approval with strong consistency.
+   * Strongly consistent.
+   *
    * @param id the unvalidated id from the request
    */
   readApproval(id: string): Promise<Approval | undefined>;
   /**
-   * Lists approvals, newest first.
+   * Newest first.
+   *
    * @param page `after` is the id of the last approval of the previous page. With `withReasons: false`, the store may
    * omit the reasons, which saves a read for each approval
    */

@@ -21,7 +21,7 @@ import {
   redriveTarget,
 } from './queue-lists.ts';
 
-/** The kinds of work that only a person can resolve, in the order of the list. */
+/** In the order of the list. */
 export const ATTENTION_KINDS = [
   'payment_in_review',
   'change_in_review',
@@ -39,10 +39,7 @@ export const ATTENTION_KINDS = [
 
 export type AttentionKind = (typeof ATTENTION_KINDS)[number];
 
-/**
- * The actions that resolve an entry. `look`: no single action of the API resolves the entry; its reason says why it is
- * listed.
- */
+/** `look`: no single action of the API resolves the entry; its reason says why it is listed. */
 export const ATTENTION_ACTS = [
   'decide_payment',
   'decide_change',
@@ -56,42 +53,38 @@ export const ATTENTION_ACTS = [
   'look',
 ] as const;
 
-/** Work that only a person can resolve. */
 export interface AttentionEntry {
   readonly kind: AttentionKind;
   /** Distinguishes entries with the same kind and time. */
   readonly name: string;
-  /** Id of the payment or order. Absent if it is unknown, or if the entry concerns neither. */
+  /** Absent if the payment or order is unknown, or if the entry concerns neither. */
   readonly about?: string;
   /**
    * Id of the change, charge, approval, mismatch or endpoint. Absent if the entry concerns a whole payment, order or
    * queue.
    */
   readonly part?: string;
-  /** The id of an unmatched callback. Absent for other entries, and if the row of the callback cannot be read. */
+  /** Absent for other entries than unmatched callbacks, and if the row of the callback cannot be read. */
   readonly callback?: string;
   readonly queue?: string;
-  /** Number of messages, if the entry is a queue of messages. */
   readonly messages?: number;
   readonly tenantId?: TenantId;
   readonly mode?: Mode;
-  /** Minor units. */
   readonly amountMinor?: number;
   readonly currency?: string;
   readonly reason: Reason;
-  /** Unix milliseconds. */
   readonly sinceMs?: number;
   readonly act: (typeof ATTENTION_ACTS)[number];
 }
 
-/** The reason of an entry, which the API renders as a sentence. */
+/** The API renders it as a sentence. */
 export type Reason =
   | { readonly kind: 'payment'; readonly failureCode?: string }
   | {
       readonly kind: 'inquiry' | 'order' | 'return' | 'hold' | 'claim' | 'missed_runs' | 'ended';
     }
   | { readonly kind: 'change'; readonly of: string }
-  /** An unmatched callback. Processor, mode and reason are absent if its row cannot be read. */
+  /** Processor, mode and reason are absent if the callback's row cannot be read. */
   | {
       readonly kind: 'callback';
       readonly from?: Pick<CallbackEvent, 'processorName' | 'mode'>;
@@ -103,7 +96,6 @@ export type Reason =
       readonly kind: 'mismatch';
       /** False for a charge without a known payment. */
       readonly isOfPayment: boolean;
-      /** The processor's name. */
       readonly processor: string;
       readonly processorMinor: number;
       readonly ledgerMinor: number;
@@ -112,11 +104,10 @@ export type Reason =
   | { readonly kind: 'approval'; readonly of: string; readonly askedBy: string }
   | { readonly kind: 'endpoint'; readonly disabled?: 'gone' | 'failing' };
 
-/** The number of entries of a kind. For a message queue, its messages are counted. */
+/** For a message queue, its messages are counted. */
 export interface AttentionCount {
   readonly kind: AttentionKind;
   readonly count: number;
-  /** Whether there may be more entries than were counted. */
   readonly more: boolean;
   readonly oldestMs?: number;
 }
@@ -130,16 +121,12 @@ export interface AttentionTools {
   readonly webhooks: FailingEndpoints;
 }
 
-/** Entries, and whether there may be more of them. */
 interface Found {
   readonly entries: readonly AttentionEntry[];
   readonly more: boolean;
 }
 
-/**
- * The result of reading a source. `kinds` are the kinds of entries that the source can contain. `isUnread` is set if
- * the source could not be read.
- */
+/** `kinds` are the kinds of entries that the source can contain. */
 interface Gathered extends Found {
   readonly kinds: readonly AttentionKind[];
   readonly isUnread?: true;
@@ -154,12 +141,11 @@ type Source = readonly [kinds: readonly AttentionKind[], read: () => Promise<Fou
 const MAX_READ = 500;
 
 /**
- * Gathers and counts the entries that wait for a person. The number of reads is limited: if a kind has more entries
- * than are read, the others appear when the first ones have been resolved. Approvals are read newest first.
+ * The number of reads is limited: if a kind has more entries than are read, the others appear when the first ones have
+ * been resolved. Approvals are read newest first.
  *
  * @param report called with the error of each source that cannot be read
- * @returns `unread` contains the kinds of the sources that could not be read; `entries` contains the entries of all
- * other sources
+ * @returns `unread` contains the kinds of the sources that could not be read
  */
 export async function gatherAttention(
   tools: AttentionTools,
@@ -206,10 +192,8 @@ function countOf(kind: AttentionKind, all: readonly AttentionEntry[], gathered: 
   };
 }
 
-/** The position of an entry in the list: its kind, time and name. */
 export type AttentionPlace = Pick<AttentionEntry, 'kind' | 'name' | 'sinceMs'>;
 
-/** Orders entries by kind, then oldest first, then by name. */
 export function inOrder(left: AttentionPlace, right: AttentionPlace): number {
   return (
     ATTENTION_KINDS.indexOf(left.kind) - ATTENTION_KINDS.indexOf(right.kind) ||
@@ -237,7 +221,7 @@ async function reviews({ views }: AttentionTools): Promise<Found> {
   return { entries, more: found.length === MAX_READ };
 }
 
-/** Gathers confirmed mismatches only. A suspected mismatch usually resolves itself. */
+/** A suspected mismatch usually resolves itself. */
 async function mismatches({ views }: AttentionTools): Promise<Found> {
   const found = await someMismatches({ views }, undefined, MAX_READ);
   const confirmed = found.flatMap(({ open }) => (open.status === 'confirmed' ? [open] : []));
@@ -336,7 +320,6 @@ function messageQueues({ messages }: AttentionTools): readonly Source[] {
   });
 }
 
-/** The kinds of changes to a payment, by the prefixes of their ids. */
 const CHANGES: readonly (readonly [prefix: string, noun: string])[] = [
   [OperationPrefix.capture, 'capture'],
   [OperationPrefix.cancel, 'cancellation'],

@@ -37,21 +37,19 @@ export interface OperatorChangeTools extends KeyedEffectTools, Omit<ChangePaymen
   readonly effects: ApprovingStore;
 }
 
-/** An operator's request for a capture, cancellation or refund. */
 interface OperatorChange {
   readonly kind: ChangeKind;
-  /** Id of the change, derived from the operator, the path and the idempotency key. */
+  /** Derived from the operator, the path and the idempotency key. */
   readonly operationId: OperationId;
   /** Id of the record of a request that waits for a second person. Derived from the same values. */
   readonly requestId: OperationId;
   readonly paymentId: PaymentId;
   readonly fingerprint: Fingerprint;
-  /** Minor units. Absent for a cancellation. @default a capture's whole amount, or a refund's remaining amount */
+  /** Absent for a cancellation. @default a capture's whole amount, or a refund's remaining amount */
   readonly amountMinor?: number;
   readonly reason: string;
   readonly by: Person;
   readonly cause: OperatorCause;
-  /** Unix milliseconds. */
   readonly receivedAtMs: number;
 }
 
@@ -107,15 +105,15 @@ export async function changeByOperator(
 }
 
 /**
- * Returns whether the change was begun by an approval: its record then has the fingerprint of the verdict, not the
- * request's fingerprint. Called when the request's own record has expired.
+ * The record of a change that an approval began has the fingerprint of the verdict. Called when the request's own
+ * record has expired.
  */
 async function isOfApproval({ store, digest }: OperatorChangeTools, operationId: OperationId): Promise<boolean> {
   const record = await store.readRecord(operationId);
   return record !== undefined && compareFingerprints(record.fingerprint, verdictPrint(digest, 'approved')) === 'same';
 }
 
-/** Returns the verdict's fingerprint. In the record of a verdict, it distinguishes an approval from a rejection. */
+/** Distinguishes an approval from a rejection in the record of a verdict. */
 export function verdictPrint(digest: Digest, verdict: ApprovalEnd['verdict']): Fingerprint {
   return fingerprintOf(digest, { body: { verdict }, query: {} });
 }
@@ -125,7 +123,6 @@ interface Owner {
   readonly mode: Mode;
 }
 
-/** A change above the limit. */
 interface Above {
   readonly change: RequestedChange;
   readonly draft: TransitionDraft;
@@ -133,7 +130,6 @@ interface Above {
   readonly expiresAtMs: number;
 }
 
-/** A change that begins: requested by the operator, or approved by a second person. */
 type BegunChange = Owner &
   Pick<
     OperatorChange,
@@ -142,8 +138,6 @@ type BegunChange = Owner &
   Partial<Pick<OperatorChange, 'receivedAtMs' | 'requestId'>>;
 
 /**
- * Begins a change and writes its activity log entry.
- *
  * @param admits returns whether the change may be claimed
  * @param approved the approval to end in the same transaction
  */
@@ -208,7 +202,6 @@ function commandOf(kind: ChangeKind, amountMinor: number | undefined, reason: st
   }
 }
 
-/** Returns the change that a pending transition begins, with its amount. */
 function requestedChange(kind: ChangeKind, { subject }: Pick<TransitionDraft, 'subject'>): RequestedChange {
   invariant(subject !== undefined && 'amountMinor' in subject, 'a pending change has no amount');
   return { kind, amountMinor: subject.amountMinor };
@@ -223,7 +216,7 @@ function activityOf(
   return { chain: { tenantId, mode }, action, actor, about, ...what };
 }
 
-/** Records a request above the limit. @returns undefined when a rival wrote first */
+/** @returns undefined when a rival wrote first */
 async function waitForApproval(
   tools: OperatorChangeTools,
   asked: OperatorChange,
@@ -273,7 +266,7 @@ async function waitForApproval(
   return written.kind === 'recorded_before' ? replayOf(effects, written.record, asked) : undefined;
 }
 
-/** Replays the response to a waiting request, with its separately stored reason, or returns `payload_mismatch`. */
+/** The reason of a waiting request is stored separately. */
 async function replayOf(
   effects: ApprovingStore,
   record: EffectRecord,

@@ -6,14 +6,13 @@ import { BOOKS_TIMEOUT_MS, type ProcessorBooks } from '../../payments/use/proces
 import type { DecisionRequest } from '../domain/operator-decision.ts';
 import { type BooksDifference, type Claim, claimedCharge, differenceFromBooks } from '../domain/shown-by-books.ts';
 
-/** The processors, and their books, with which the decisions of operators are compared. */
 export interface ComparingTools extends KnownProcessors {
   readonly books: readonly ProcessorBooks[];
 }
 
 export type ComparisonRefusal =
   | BooksDifference
-  /** The books cannot be read, and the request has no `override`. */
+  /** The request has no `override`. */
   | { readonly kind: 'books_unreadable' }
   /**
    * `override` is allowed only if the books cannot be read. Here, they can be read, or the decision contains nothing
@@ -21,17 +20,13 @@ export type ComparisonRefusal =
    */
   | { readonly kind: 'override_refused' };
 
-/** The result of a comparison. */
 interface Comparison {
-  /** The reason why the decision is refused; undefined when it may be made. */
+  /** Undefined when the decision may be made. */
   readonly refusal: ComparisonRefusal | undefined;
-  /** The charge as shown in the books; undefined when none was read. */
+  /** Undefined when no charge was read. */
   readonly charge?: ProcessorCharge | undefined;
 }
 
-/**
- * Compares a decision with the current books of the payment's processor, mode and account, without writing anything.
- */
 export async function compareDecision(
   tools: ComparingTools,
   asked: Claim & Pick<DecisionRequest, 'override'>,
@@ -47,8 +42,7 @@ export async function compareDecision(
 }
 
 /**
- * Reads the claimed charge. If a processor has no look-up, or this deployment no longer calls the processor, its books
- * are treated as unreadable.
+ * If a processor has no look-up, or this deployment no longer calls the processor, its books are treated as unreadable.
  */
 async function readShown(
   tools: ComparingTools,

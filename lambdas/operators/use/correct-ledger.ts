@@ -20,7 +20,7 @@ export type CorrectionRefusal = Exclude<CorrectionDecision, { kind: 'append' | '
 
 export type CorrectLedgerOutcome = KeyedEffectOutcome<CorrectionRefusal>;
 
-/** Computes the postings of the correction, without writing anything. @throws as `previewEffect` */
+/** @throws as `previewEffect` */
 export async function previewCorrection(
   tools: Pick<KeyedEffectTools, 'effects' | 'approvals'>,
   { payment, ...request }: Pick<CorrectLedger, 'payment' | 'reason' | 'by' | 'asked'>,
@@ -32,16 +32,12 @@ export async function previewCorrection(
   });
 }
 
-/** Adds a correction to a payment's chain, exactly once. @throws as `takeEffect` */
+/** @throws as `takeEffect` */
 export async function correctLedger(tools: KeyedEffectTools, request: CorrectLedger): Promise<CorrectLedgerOutcome> {
   return takeEffect<CorrectionRefusal>(tools, { ...request, ...correctionEffect(request, request.operationId) });
 }
 
-/**
- * Describes the effect of a correction.
- * @param by the operator who is responsible
- * @param correctionId the id of the correction, or an empty string for a preview
- */
+/** @param correctionId an empty string for a preview */
 export function correctionEffect(
   { asked: { change }, reason, by }: Pick<CorrectLedger, 'asked' | 'reason' | 'by'>,
   correctionId: OperationId | '',

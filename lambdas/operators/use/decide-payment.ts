@@ -39,17 +39,12 @@ export interface DecisionTools extends KeyedEffectTools, ComparingTools {}
 
 export type DecidePaymentOutcome = KeyedEffectOutcome<DecisionRefusal>;
 
-/**
- * Records an operator's decision about a payment in review, or about a change whose outcome could not be determined.
- * The decision takes effect exactly once.
- *
- * @throws as `takeEffect`
- */
+/** @throws as `takeEffect` */
 export async function decidePayment(tools: DecisionTools, request: DecidePayment): Promise<DecidePaymentOutcome> {
   return takeEffect<DecisionRefusal>(tools, { ...request, ...decisionEffect(tools, request, request.operationId) });
 }
 
-/** Computes the transition of the decision, without writing anything. @throws as `previewEffect` */
+/** @throws as `previewEffect` */
 export async function previewDecision(
   tools: ComparingTools & Pick<KeyedEffectTools, 'effects' | 'clock' | 'approvals'>,
   { payment, ...request }: Pick<DecidePayment, 'payment' | 'asked' | 'reason' | 'by'>,
@@ -61,11 +56,7 @@ export async function previewDecision(
   });
 }
 
-/**
- * Describes the effect of a decision.
- * @param by the operator who is responsible
- * @param decisionId the id of the decision, or an empty string for a preview
- */
+/** @param decisionId an empty string for a preview */
 export function decisionEffect(
   {
     clock,
@@ -113,7 +104,6 @@ function decideOn(request: DecisionRequest, { state, transitions }: PaymentChain
   });
 }
 
-/** Renders the decided refund, or otherwise the payment, after the decision. */
 function decidedObject(asked: AskedDecision, { first, state }: PaymentChain): Record<string, unknown> {
   const refund = decidedRefund(asked, state);
   return refund === undefined ? paymentObject(state.payment, detailsOf(first)) : refundObject(refund, state.payment);

@@ -8,26 +8,22 @@ import {
   responseTo,
 } from './record-once.ts';
 
-/**
- * The reasons for which an operator may dismiss a callback. They are codes instead of free text, because the activity
- * log is never erased.
- */
+/** Codes instead of free text, because the activity log is never erased. */
 export const DISMISSAL_REASONS = ['nothing_due', 'refunded', 'other_program'] as const;
 
 export interface DismissTools extends RequestTools {
   readonly queues: Pick<QueueLists, 'needingOperator'>;
 }
 
-/** An operator's request to dismiss an unmatched callback. */
 export interface Dismissal extends DeploymentRequest {
-  /** The unparsed id of the callback from the request. */
+  /** The unparsed id from the request. */
   readonly callback: string;
   readonly reason: (typeof DISMISSAL_REASONS)[number];
 }
 
 /**
- * Removes an unmatched callback, and records the request in the activity log in the same transaction. Of two concurrent
- * requests, exactly one removes the callback. Finds only callbacks that the list of work for operators contains.
+ * Of two concurrent requests, exactly one removes the callback. Finds only callbacks that the list of work for
+ * operators contains.
  *
  * @returns `refused` when there is no such unmatched callback
  * @throws RetryableError when nothing was written

@@ -19,14 +19,15 @@ export type WorkReader = Pick<PaymentStore, 'readEnds'>;
 
 interface WorkOfPayment {
   readonly payment: Payment;
-  /** The change of the entry; undefined if the transition that began it was not read. */
+  /** Undefined if the transition that began the change was not read. */
   readonly change?: Change | undefined;
-  /** Whether the change or hold of the entry has ended. A job removes the entry at its next look-up. */
+  /** A job removes an ended entry at its next look-up. */
   readonly isEnded: boolean;
 }
 
 /**
- * Reads the payment of a queue entry, in at most three calls, and whether the change or hold of the entry has ended.
+ * Makes at most three calls.
+ *
  * @returns undefined when the entry contains no payment id, or when there is no such payment
  */
 export async function readWork(
@@ -46,8 +47,8 @@ export async function readWork(
 }
 
 /**
- * Returns the change of an operation; undefined if the transition that began it was not read. For a long chain, returns
- * the change in its first state.
+ * Undefined if the transition that began the change was not read. For a long chain, returns the change in its first
+ * state.
  */
 function changeAmong({ transitions, ofBucket }: PaymentEnds, operationId: OperationId): Change | undefined {
   if (transitions !== undefined) return changeOf(chainOf(transitions).state, operationId);
@@ -56,7 +57,7 @@ function changeAmong({ transitions, ofBucket }: PaymentEnds, operationId: Operat
   return operationIdOf(subject) === operationId ? subject : undefined;
 }
 
-/** Returns whether a change has certainly ended. In a long chain, only the newest transition shows this. */
+/** True only if this is certain: in a long chain, only the newest transition shows it. */
 function hasEnded(change: Change, { newest: { payment, sums }, transitions }: PaymentEnds): boolean {
   if (transitions !== undefined) return !isUnderWay(change, chainOf(transitions).state);
   // `reservedMinor` contains only the pending refunds of the payment's own charge.

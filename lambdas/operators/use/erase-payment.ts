@@ -6,16 +6,12 @@ import type { ProcessedEvents } from '../../payments/use/transition-reader.ts';
 
 export interface ErasePaymentTools {
   readonly store: Pick<PaymentStore, 'listTransitions'>;
-  /** Reports which events were published and processed. */
   readonly processed: ProcessedEvents;
-  /**
-   * Deletes the details rows and records the deletion in the activity log.
-   * @returns false when there are no details rows
-   */
+  /** @returns false when there are no details rows */
   readonly erase: (payment: Pick<Payment, 'id' | 'tenantId' | 'mode'>) => Promise<boolean>;
 }
 
-/** The possible outcomes, in order of precedence. */
+/** In order of precedence. */
 export type ErasePaymentOutcome =
   | { readonly kind: 'not_found' }
   /** The payment may still succeed. After a success, its receipt and commission need the metadata. */
@@ -26,7 +22,7 @@ export type ErasePaymentOutcome =
   | { readonly kind: 'nothing_to_erase' }
   | { readonly kind: 'erased' };
 
-/** Statuses of an ended payment. A failed or canceled payment can no longer become `succeeded`. */
+/** A failed or canceled payment can no longer become `succeeded`. */
 const ENDED: ReadonlySet<PaymentStatus> = new Set(['succeeded', 'failed', 'canceled']);
 
 /**

@@ -21,7 +21,6 @@ export interface FindPaymentsTools {
   readonly digest: Digest;
 }
 
-/** An operator's search for payments by text. */
 interface SearchedPayments extends Pick<ListPage, 'after' | 'before' | 'limit'> {
   readonly text: string;
   /** Required unless the text is an id with a prefix. @default any tenant */
@@ -32,15 +31,14 @@ interface SearchedPayments extends Pick<ListPage, 'after' | 'before' | 'limit'> 
 /** A list outcome in which each payment has its tenant. */
 type FoundPayments = Extract<ListOutcome, { readonly kind: 'found' }>;
 
-/** Default mode of searches for a text that is not an id. */
+/** For searches for a text that is not an id. */
 const DEFAULT_MODE: Mode = 'live';
 
-/** Matches the id of a processor's object. The id becomes a path segment of a request, so slashes are not allowed. */
+/** The id becomes a path segment of a request, so slashes are not allowed. */
 const CHARGE_ID = /^[A-Za-z0-9_-][A-Za-z0-9_.-]{0,254}$/;
-/** Matches an id with a prefix. A search by such an id needs no tenant. */
+/** A search by an id with a prefix needs no tenant. */
 const PREFIXED_ID = /^[a-z]{2,5}_[A-Za-z0-9_.-]+$/;
 
-/** Returns whether the text is treated as an e-mail address. */
 export function isEmail(text: string): boolean {
   return text.includes('@');
 }
@@ -50,9 +48,7 @@ export function isPrefixedId(text: string): boolean {
 }
 
 /**
- * Finds payments by text: the id of a payment, of a part of a payment or of an order; the e-mail address of a receipt or
- * of an order; an idempotency key; a reference or a part of one; or the id of a charge. Lists the results of the first
- * kind that has any.
+ * Uses the first interpretation of the text that has results.
  *
  * @throws RetryableError when a page cannot be read now, or when nothing is found and a processor did not respond
  */
@@ -80,7 +76,7 @@ export async function findPayments(tools: FindPaymentsTools, asked: SearchedPaym
 
 const NONE: FoundPayments = { kind: 'found', rows: [], hasMore: false };
 
-/** Returns whether there is nothing to show, not even on a later page. */
+/** Nothing to show, not even on a later page. */
 function isEmpty(outcome: ListOutcome): boolean {
   return outcome.kind === 'found' && outcome.rows.length === 0 && !outcome.hasMore;
 }
@@ -90,10 +86,6 @@ function paymentOfOrderId(digest: Digest, text: string): PaymentId | undefined {
   return orderId === undefined ? undefined : paymentOfOrder(digest, orderId);
 }
 
-/**
- * Lists one payment. Lists nothing if the payment does not exist, or if its tenant or mode differs from the requested
- * one.
- */
 async function only(
   { search }: Pick<FindPaymentsTools, 'search'>,
   paymentId: PaymentId,
@@ -107,7 +99,7 @@ async function only(
   return { ...NONE, rows: [{ partition: '', sort: '', sequence: 0, body }] };
 }
 
-/** Finds the payments of the newest orders that have the given e-mail address. An erased order is not found. */
+/** An erased order is not found. */
 async function byOrderEmail(tools: FindPaymentsTools, owner: Owner, asked: SearchedPayments): Promise<FoundPayments> {
   const { text, after, before, limit } = asked;
   const { emailHashes, emailIndex } = tools.search;
@@ -128,7 +120,6 @@ async function byOrderEmail(tools: FindPaymentsTools, owner: Owner, asked: Searc
   return { ...NONE, rows: before === undefined ? found : found.toReversed(), hasMore, ...defined({ next }) };
 }
 
-/** Finds the payment or the order that a tenant created with this idempotency key. */
 async function byKey(tools: FindPaymentsTools, owner: Owner, asked: SearchedPayments): Promise<FoundPayments> {
   const parsed = parseIdempotencyKey([asked.text]);
   if (parsed.kind !== 'key') return NONE;
@@ -139,11 +130,7 @@ async function byKey(tools: FindPaymentsTools, owner: Owner, asked: SearchedPaym
   return only(tools, paymentOfOrder(tools.digest, orderId), owner);
 }
 
-/**
- * Finds the payment of a charge in the processors' books.
- *
- * @throws the fault of a processor that did not respond, if no other processor has the charge
- */
+/** @throws the fault of a processor that did not respond, if no other processor has the charge */
 async function byCharge(
   tools: FindPaymentsTools,
   asked: Pick<SearchedPayments, 'text' | 'tenantId' | 'mode'>,

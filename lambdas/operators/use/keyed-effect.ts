@@ -37,10 +37,7 @@ import type { ApprovalChange, ApprovingStore } from './approving-store.ts';
 
 export interface KeyedEffectTools extends Pick<ExpiryOptions, 'retention'> {
   readonly effects: ApprovingStore;
-  /**
-   * The rules for requests that need the approval of a second person.
-   * @default every request takes effect immediately
-   */
+  /** @default every request takes effect immediately */
   readonly approvals?: ApprovalRules | undefined;
   readonly runner: OperationRunner;
   readonly clock: Clock;
@@ -48,10 +45,8 @@ export interface KeyedEffectTools extends Pick<ExpiryOptions, 'retention'> {
   readonly digest: Digest;
 }
 
-/** An operator's request with an idempotency key. */
 export interface OperatorRequest<What extends Asked = Asked> {
   readonly cause: OperatorCause;
-  /** The operator who is responsible. */
   readonly by: Person;
   /**
    * Derived from the operator, the method, the path and the idempotency key. It is also the id of the object that the
@@ -62,33 +57,27 @@ export interface OperatorRequest<What extends Asked = Asked> {
    * Fingerprint of the request without its reason. A reason can be erased, but the record of the effect is permanent.
    */
   readonly fingerprint: Fingerprint;
-  /** The unparsed payment id from the request. */
+  /** The unparsed id from the request. */
   readonly payment: string;
-  /** The reason from the request. Excluded from the fingerprint. */
+  /** Excluded from the fingerprint. */
   readonly reason: string;
   readonly asked: What;
 }
 
-/** The effect of one kind of request. */
 export interface EffectOfRequest<Refusal> {
-  /** The action name in the activity log. */
   readonly action: Action;
-  /** Returns the reason stored with the effect in the chain; undefined after an erasure. */
+  /** As stored in the chain; undefined after an erasure. */
   readonly recordedReason: (chain: PaymentChain) => string | undefined;
-  /**
-   * Further details of the activity log entry.
-   * @default none
-   */
+  /** @default none */
   readonly details?: Readonly<Record<string, string>>;
-  /**
-   * Decides the effect, without appending to the chain. Called again with the new chain if a rival has appended to it.
-   */
+  /** Does not append to the chain. Called again with the new chain if a rival has appended to it. */
   readonly decide: (chain: PaymentChain) => Decided<Refusal> | Promise<Decided<Refusal>>;
   readonly answer: (transition: Transition, chain: PaymentChain) => Answer;
   /** Returns the fields of the response that contain personal data, as JSON text; undefined when there are none. */
   readonly personalFields: (chain: PaymentChain) => string | undefined;
   /**
-   * Returns an inquiry to the processor, which is queued together with the transition.
+   * The inquiry is queued together with the transition.
+   *
    * @default no inquiry
    */
   readonly inquiry?: (transition: Transition) => Inquiry;
@@ -99,21 +88,23 @@ type Decided<Refusal> =
   | { readonly kind: 'made_before' }
   | Refusal;
 
-/** A keyed request whose only effect is a transition. It changes nothing in another system, so it needs no claim. */
+/** The effect changes nothing in another system, so it needs no claim. */
 export interface KeyedEffect<Refusal> extends Omit<OperatorRequest, 'asked'>, EffectOfRequest<Refusal> {
   /**
-   * The request to store for a second person if its amount is above the limit.
+   * Stored for a second person if its amount is above the limit.
+   *
    * @default the request does not wait
    */
   readonly asked?: Asked;
   /**
-   * Returns the approval that the transaction of this effect ends, with a verdict at `atMs` (Unix milliseconds).
+   * The approval that the transaction of this effect ends.
+   *
    * @default none
    */
   readonly ended?: (atMs: number) => NonNullable<ApprovalChange['ended']>;
 }
 
-/** The possible outcomes, in order of precedence. */
+/** In order of precedence. */
 export type KeyedEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
   /** The stored response, with the personal data that has not been erased. */
@@ -219,12 +210,12 @@ function writeOf<Refusal>(
   };
 }
 
-/** Returns the activity log details that name the requester, because the entry's actor is the approver. */
+/** The entry's actor is the approver, so these details name the requester. */
 function approvedDetails(ended: ApprovalChange['ended']): Readonly<Record<string, string>> {
   return ended === undefined ? {} : { approval: ended.approval.id, asked_by: ended.approval.askedBy.name };
 }
 
-/** Builds the write of an approval. The transition itself is written only after a second person approves. */
+/** The transition itself is written only after a second person approves. */
 function waitingWrite<Refusal>(
   tools: KeyedEffectTools,
   effect: KeyedEffect<Refusal> & Required<Pick<KeyedEffect<Refusal>, 'asked'>>,
@@ -274,8 +265,8 @@ function waitingWrite<Refusal>(
 const WAITING = 202;
 
 /**
- * Builds the record of an effect. The record is permanent, but its stored response expires. It links a correction,
- * decision or annotation to its payment, and prevents the reuse of the idempotency key for another payment.
+ * The record is permanent, but its stored response expires. It links a correction, decision or annotation to its
+ * payment, and prevents the reuse of the idempotency key for another payment.
  */
 function recordOf<Refusal>(
   { entropy, retention }: Pick<KeyedEffectTools, 'entropy' | 'retention'>,
@@ -299,10 +290,7 @@ function recordOf<Refusal>(
   };
 }
 
-/**
- * Returns the stored response together with the personal data, which is stored separately. Returns `payload_mismatch`
- * if the recorded reason differs from the request's reason.
- */
+/** Returns the stored response together with the personal data, which is stored separately. */
 async function replayOf<Refusal extends { readonly kind: string }>(
   effects: ApprovingStore,
   effect: KeyedEffect<Refusal>,
@@ -330,19 +318,15 @@ async function judgeReason<Refusal extends { readonly kind: string }>(
   return withPersonalFields(taken, async () => fields());
 }
 
-/** Result of a dry run: the transition that a keyed effect would now append to the chain. */
+/** The transition that a keyed effect would now append to the chain. */
 export interface Preview {
   readonly kind: 'preview';
   readonly draft: TransitionDraft;
   readonly before: PaymentChain;
-  /** Whether the request would wait for a second person. */
   readonly waits: boolean;
 }
 
-/**
- * Decides on an effect without writing anything.
- * @throws RetryableError when the store is unavailable
- */
+/** @throws RetryableError when the store is unavailable */
 export async function previewEffect<Refusal extends { readonly kind: string }>(
   { effects, approvals }: Pick<KeyedEffectTools, 'effects' | 'approvals'>,
   { payment, decide, asked }: Pick<KeyedEffect<Refusal>, 'payment' | 'decide' | 'asked'>,
@@ -358,10 +342,7 @@ export async function previewEffect<Refusal extends { readonly kind: string }>(
   return { kind: 'preview', draft, before, waits };
 }
 
-/**
- * Reads a payment of any tenant.
- * @param payment the id from the request
- */
+/** @param payment the unparsed id from the request */
 async function findChain(effects: EffectStore, payment: string): Promise<PaymentChain | undefined> {
   const id = parsePaymentId(payment);
   return id === undefined ? undefined : readChain(effects, id);

@@ -2,25 +2,16 @@ import { type Answer, JSON_TYPE } from '../../kernel/answer.ts';
 import type { KeySummary, MadeKey, RecordOfKey } from '../../tenants/keys.ts';
 import { type RecordedAct, type RecordedOutcome, type RecordTools, recordOnce } from './record-once.ts';
 
-/** An operator's request that creates an API key. */
 export interface MakeKey extends Pick<RecordedAct, 'operationId' | 'fingerprint'> {
-  /** HTTP status of the response. */
   readonly status: 200 | 201;
-  /**
-   * Creates the API key.
-   * @returns undefined when nothing was written
-   */
+  /** @returns undefined when nothing was written */
   readonly make: (recordOf: RecordOfKey) => Promise<MadeKey | undefined>;
-  /**
-   * Renders the API key for the response.
-   * @param secret the key itself; null in the stored response
-   */
+  /** @param secret null in the stored response */
   readonly show: (key: KeySummary, secret: string | null) => Readonly<Record<string, unknown>>;
 }
 
 /**
- * Creates an API key exactly once. The tables must never contain the secret, so the stored response, and thus the
- * response to a retry, omits it.
+ * The tables must never contain the secret, so the stored response, and thus the response to a retry, omits it.
  *
  * @throws RetryableError when nothing was written
  */

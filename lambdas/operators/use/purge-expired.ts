@@ -18,10 +18,8 @@ export interface PurgeTools {
 }
 
 interface PurgeObserver {
-  /** Called for each record that could not be deleted. */
   failed(error: unknown): void;
   /**
-   * Called at the end of the job.
    * @param expiredLeft number of expired records that DynamoDB time to live had not deleted
    * @param notWorking names of the tables in which time to live does not work
    */
@@ -40,11 +38,11 @@ const GRACE_MS = 4 * DAY_MS;
  */
 const TTL_BACKLOG_LIMIT = 1_000;
 /**
- * Number of segments of the scan. Each night starts with a different segment, so that a table too large for one night
- * is completely scanned over several nights.
+ * Each night starts with a different segment, so that a table too large for one night is completely scanned over
+ * several nights.
  */
 const SEGMENTS = 16;
-/** Maximum number of scan steps per page of work. A page also ends with the first step that finds expired records. */
+/** A page also ends with the first step that finds expired records. */
 const STEPS_AT_ONCE = 20;
 const CONCURRENT_DELETES = 8;
 
@@ -61,9 +59,8 @@ interface Place {
 }
 
 /**
- * Creates the job that deletes the completed idempotency records that time to live has not deleted, and reports whether
- * time to live works. The job scans the whole table. An index by expiry would make this nightly job cheaper, but would
- * add a write to every payment. Readers already treat an expired record as expired, so the deletion only saves storage.
+ * The job scans the whole table. An index by expiry would make this nightly job cheaper, but would add a write to every
+ * payment. Readers already treat an expired record as expired, so the deletion only saves storage.
  */
 export function purgeExpiredJob(tools: PurgeTools): Job<ToPurge> {
   return {
@@ -98,7 +95,6 @@ export function purgeExpiredJob(tools: PurgeTools): Job<ToPurge> {
   };
 }
 
-/** Returns the scans of one night, in order. */
 function scansOf({ records, withoutTimeToLive }: PurgeTools, night: number) {
   const segments = Array.from({ length: SEGMENTS }, (_, done) => ({
     kind: 'records' as const,
@@ -111,7 +107,7 @@ function scansOf({ records, withoutTimeToLive }: PurgeTools, night: number) {
   return [...segments, other];
 }
 
-/** Deletes records with limited concurrency. Failed deletions are left for the next night. */
+/** Failed deletions are left for the next night. */
 async function removeAll(
   { clock, observer }: PurgeTools,
   records: ExpiredRecords,

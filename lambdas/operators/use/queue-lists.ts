@@ -1,10 +1,7 @@
 import { IdempotencyRow } from '../../kernel/contract/rows.ts';
 import { FOREIGN_KEPT_DAYS, type OrphanedCallback } from '../../payments/use/effect-store.ts';
 
-/**
- * The queues of unfinished work. `waits` describes a queue's entries. The runs of `job` report the number of remaining
- * entries as `left`.
- */
+/** `waits` describes a queue's entries. The runs of `job` report the number of remaining entries as `left`. */
 export const QUEUES = {
   claims: { waits: 'Requests that were not completed before the lease of their owner ended.', job: 'resolve' },
   inquiries: {
@@ -28,67 +25,60 @@ export const QUEUES = {
 
 export type QueueName = keyof typeof QUEUES;
 
-/** An entry in a queue of unfinished work. */
 export interface QueueEntry {
-  /** The id of the payment or order. Absent when the id is unknown or the row cannot be read. */
+  /** Absent when the id is unknown or the row cannot be read. */
   readonly about?: string;
   /**
    * The id of the operation or charge. For a call to a vendor, the vendor and the operation, for example
    * `postmark email.send`. The operation that charges a payment has the payment's id.
    */
   readonly part?: string;
-  /** The callback of an entry of `unmatched_callbacks`. */
+  /** For an entry of `unmatched_callbacks`. */
   readonly callback?: OrphanedCallback;
-  /** Time since which the entry has been waiting, in Unix milliseconds. Absent when the row cannot be read. */
+  /** Absent when the row cannot be read. */
   readonly sinceMs?: number;
   /** Whether only an operator, and no job, can resolve the entry. */
   readonly needsOperator: boolean;
 }
 
-/** Position of an entry in a queue: its shard and its sort key within the shard. */
 export interface QueuePosition {
   readonly shard: number;
   readonly sort: string;
 }
 
-/** Matches the sort key of a claim: the due time of the claim and the key of its record. */
+/** The due time of the claim and the key of its record. */
 export const CLAIM_SORT_KEY_PATTERN = new RegExp(String.raw`^(\d{1,15}) (${IdempotencyRow.record}.+)$`);
 
 export interface QueueSummary {
-  /** Number of entries, counted up to a limit of the store. */
+  /** Counted up to a limit of the store. */
   readonly waiting: number;
-  /** Whether there are more entries than were counted. */
   readonly hasMore: boolean;
-  /** Time of the oldest counted entry, in Unix milliseconds. */
+  /** Time of the oldest counted entry. */
   readonly oldestMs?: number;
 }
 
-/** The queues whose entries can need an operator. */
 export const OPERATOR_QUEUES = ['claims', 'inquiries', 'returns', 'holds', 'unmatched_callbacks'] as const;
 
 export type OperatorQueue = (typeof OPERATOR_QUEUES)[number];
 
-/** Reads the queues of unfinished work across all tenants. */
+/** Reads the queues across all tenants. */
 export interface QueueLists {
   /**
-   * Reads entries that need an operator, in at most four queries, however many shards the queue has.
+   * Makes at most four queries, however many shards the queue has.
+   *
    * @returns the entries in no particular order; `hasMore` if there may be more
    */
   needingOperator(
     queue: OperatorQueue,
   ): Promise<{ readonly entries: readonly QueueEntry[]; readonly hasMore: boolean }>;
   summary(queue: QueueName): Promise<QueueSummary>;
-  /**
-   * Reads a page of entries.
-   * @param after the position of the last entry of the previous page
-   */
+  /** @param after the position of the last entry of the previous page */
   page(
     queue: QueueName,
     page: { readonly after?: QueuePosition; readonly limit: number },
   ): Promise<readonly { readonly place: QueuePosition; readonly entry: QueueEntry }[]>;
 }
 
-/** The message queues by name, with the properties of each deployed queue. */
 export type DeployedQueues = Readonly<Record<string, DeployedQueue>>;
 
 interface DeployedQueue {
@@ -107,26 +97,24 @@ interface DeployedQueue {
  */
 export const MISSED_RUNS = 'Jobs-Missed';
 
-/** Reasons why the messages of these queues cannot be redriven. Each reason names the alternative. */
+/** Each reason names the alternative. */
 const NO_REDRIVE_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked': 'Redriving these messages requires a scan of the whole Ledger. Run `payonce redrive` instead.',
   [MISSED_RUNS]:
     'A missed run is not repeated, because the next run of its job does all work that is due. Run each job that the messages name once. If a job belongs to another service, ask its team to run it. Then dismiss the messages.',
 };
 
-/** Reasons why the messages of these queues cannot be dismissed. Each reason names the alternative. */
+/** Each reason names the alternative. */
 const NO_DISMISSAL_BECAUSE: Readonly<Record<string, string>> = {
   'Archive-Parked': 'Without these messages, the archive would lack rows. Run `payonce redrive` instead.',
 };
 
 const NO_DISMISSAL = 'Only messages that no function receives can be dismissed.';
 
-/** Default reason why a queue cannot be redriven. None of the stacks' queues needs it. */
+/** Default reason. None of the stacks' queues needs it. */
 export const NO_REDRIVE = 'No function processes these messages again.';
 
-/**
- * Returns the destination of a redrive, or the reason why a redrive is not possible. Undefined for an unknown queue.
- */
+/** Undefined for an unknown queue. */
 export function redriveTarget(
   deployed: DeployedQueues,
   id: string,
@@ -145,10 +133,7 @@ export function redriveTarget(
   return to === undefined ? none(NO_REDRIVE_BECAUSE[id] ?? NO_REDRIVE) : { kind: 'target', to };
 }
 
-/**
- * Returns whether the messages of a queue can be dismissed one by one or all together, or the reason why not. Undefined
- * for an unknown queue.
- */
+/** Undefined for an unknown queue. */
 export function dismissalOf(
   deployed: DeployedQueues,
   id: string,
@@ -165,10 +150,7 @@ function isQueueName(id: string): id is QueueName {
   return Object.hasOwn(QUEUES, id);
 }
 
-/**
- * Descriptions of the messages in each task queue and in its dead-letter queue, keyed by the common prefix of the two
- * queues' names.
- */
+/** By the common prefix of the names of a task queue and of its dead-letter queue. */
 const TASKS: Readonly<Record<string, string>> = {
   'FollowUps-CommissionEvents-Tasks': 'Events for which a referrer gets a commission',
   'FollowUps-ReceiptEvents-Tasks': 'Events for which a receipt is sent',
@@ -191,10 +173,9 @@ const OTHER_MESSAGES: Readonly<Record<string, string>> = {
   [MISSED_RUNS]: 'Scheduled runs of jobs that could not be requested in time.',
 };
 
-/** Matches the name, without its ending, of a queue that contains a single sender's payment requests. */
+/** The name, without its ending, of a queue with a single sender's payment requests. */
 const QUEUE_OF_SENDER = /^Intake-Queue-(.+)$/;
 
-/** Returns the description of a deployed message queue. */
 export function describeMessages(id: string, isKept: boolean): string {
   const name = id.slice(0, id.lastIndexOf('-'));
   const sender = QUEUE_OF_SENDER.exec(name)?.[1];
@@ -207,49 +188,45 @@ export function describeMessages(id: string, isKept: boolean): string {
 
 export interface MessageEntry extends QueueEntry {
   readonly id: string;
-  /** Reason why processing of the message was abandoned, if its sender provided one. */
+  /** Absent if the sender of the message gave no reason. */
   readonly reason?: string;
   /** The id of the job whose scheduled run was missed. Absent for a job of another service. */
   readonly job?: string;
-  /** Scheduled time of the missed run, in Unix milliseconds. */
+  /** Scheduled time of the missed run. */
   readonly scheduledForMs?: number;
 }
 
 /** A message that is hidden from all other readers for some seconds. */
 export interface HeldMessage extends MessageEntry {
-  /**
-   * Moves the message, unchanged, to the queue or function that `redriveTo` names. A moved message has a new id.
-   */
+  /** Moves the message unchanged. A moved message has a new id. */
   redrive(): Promise<void>;
   delete(): Promise<void>;
 }
 
-/** Selects the messages that a redrive moves, or that a dismissal of all messages may delete. */
 export interface RedriveRange {
   /**
-   * Only messages that were sent before this time are selected, in Unix milliseconds. A message that fails again after a
-   * redrive is treated as a new message.
+   * Selects only messages that were sent before this time. A message that fails again after a redrive is treated as a
+   * new message.
    */
   readonly beforeMs: number;
-  /** Time after which no more messages are received, in Unix milliseconds. */
+  /** Time after which no more messages are received. */
   readonly stopAtMs: number;
 }
 
-/** Access to message queues (Amazon SQS). */
+/** Amazon SQS. */
 export interface MessageQueues {
   readonly deployed: DeployedQueues;
-  /** Returns the approximate number of messages, including delayed and in-flight messages. */
+  /** Approximate; includes delayed and in-flight messages. */
   count(queue: string): Promise<number>;
   /**
-   * Reads some messages from a queue that no function reads, in no particular order. The messages are hidden from other
-   * readers while they are listed.
+   * In no particular order. The messages are hidden from other readers while they are listed.
    *
    * @param limit at least 1
    */
   peek(queue: string, limit: number): Promise<readonly MessageEntry[]>;
   /**
-   * Moves messages, unchanged, to the queue or function that `redriveTo` names. A message is deleted only after it was
-   * passed on, so a crash between these two steps leaves the message in both places.
+   * Moves the messages unchanged. A message is deleted only after it was passed on, so a crash between these two steps
+   * leaves the message in both places.
    *
    * @returns the number of moved messages
    */
@@ -257,12 +234,10 @@ export interface MessageQueues {
   /** Deletes messages about jobs of this deployment, and keeps all others. */
   dismiss(queue: string, which: RedriveRange): Promise<void>;
   /**
-   * Finds a message in a queue that no function reads, and hides it for some seconds. During this time, the caller can
-   * move or delete it. The queue has no order and no index, so the search also receives and hides other messages until
-   * it finds the right one.
+   * Hides the message for some seconds, in which the caller can move or delete it. The queue has no order and no index,
+   * so the search also receives and hides other messages until it finds the right one.
    *
-   * @param id the message id
-   * @param stopAtMs time after which no more messages are received, in Unix milliseconds
+   * @param stopAtMs time after which no more messages are received
    * @returns undefined when the message was not found: it is gone, hidden, or behind too many others
    */
   hold(queue: string, id: string, stopAtMs: number): Promise<HeldMessage | undefined>;

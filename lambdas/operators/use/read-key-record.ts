@@ -38,10 +38,9 @@ export interface KeyRecordTools {
   readonly digest: Digest;
 }
 
-/** Possible states of an idempotency key. */
 export const KEY_STATES = ['in_progress', 'lease_ended', 'released', 'completed', 'expired'] as const;
 
-/** An idempotency key's record, as shown to operators. Fields that do not apply to this kind of record are absent. */
+/** Fields that do not apply to this kind of record are absent. */
 export interface KeyRecord {
   readonly operationId: OperationId;
   readonly state: (typeof KEY_STATES)[number];
@@ -50,17 +49,15 @@ export interface KeyRecord {
   readonly earlier?: readonly EarlierOwner[];
   readonly calls?: readonly NotedCall[];
   readonly fingerprint?: Fingerprint;
-  /** Time of the claim, in Unix milliseconds. `changedAtMs` and `leaseExpiresAtMs` have the same unit. */
   readonly claimedAtMs?: number;
   readonly changedAtMs?: number;
   readonly leaseExpiresAtMs?: number;
-  /** Stored response, without personal data. */
+  /** Without personal data. */
   readonly answer?: Answer;
-  /** Expiry time, in Unix seconds. Absent while the record is open, and on permanent records of effects. */
+  /** Absent while the record is open, and on permanent records of effects. */
   readonly expiresAtSeconds?: number;
 }
 
-/** The owner of an idempotency key: a tenant or an operator. */
 export type KeyOwner =
   | { readonly kind: 'tenant'; readonly tenantId: TenantId; readonly mode: Mode }
   | { readonly kind: 'operator'; readonly person: string };
@@ -70,14 +67,13 @@ export const KEYED_PATH =
   /^\/v1\/(?:payments(?:\/pay_[a-z2-7]{32}\/(?:capture|cancel|refunds))?|orders|admin\/(?:corrections|payments\/pay_[a-z2-7]{32}\/(?:resolve|annotations|capture|cancel|refunds)))$/;
 const CHANGE_PATH = /^\/v1\/(?:admin\/)?payments\/(pay_[a-z2-7]{32})\/(capture|cancel|refunds)$/;
 const CHANGES = { capture: 'capture', cancel: 'cancel', refunds: 'refund' } as const;
-/** Returns the kind of callers, tenants or operators, that send requests to a path. */
 export function ownerKindOf(path: string): KeyOwner['kind'] {
   return path.startsWith('/v1/admin/') ? 'operator' : 'tenant';
 }
 
 /**
- * Derives the operation ids that a request with this idempotency key can have. A look-up by key is impossible, because
- * no row contains the key. An operator's change has a second id while it waits for a second person.
+ * A look-up by key is impossible, because no row contains the key. An operator's change has a second id while it waits
+ * for a second person.
  */
 export function operationsOfKey(
   digest: Digest,
@@ -119,7 +115,7 @@ const CLAIMED = /^(?:pay|ord)_[a-z2-7]{32}$|^(?:cap|can|ref|rtn)_[a-z2-7]{58}$/;
 const EFFECT = /^(?:cor|dec|ann|cb|chr)_[a-z2-7]{32}$/;
 
 /**
- * Reads the record of an operation with strong consistency.
+ * Strongly consistent.
  *
  * @param id the unvalidated id from the request
  * @returns undefined when there is no record; but for an existing payment whose record was deleted, a record in the

@@ -20,13 +20,11 @@ import type { WebhookEndpoint } from '../../webhooks/domain/webhook-endpoint.ts'
 import type { WebhookStore } from '../../webhooks/use/webhooks.ts';
 
 /**
- * Maximum number of transitions per page. Each transition usually costs at most one read for its claim or callback, and
- * one read for each webhook endpoint of the tenant.
+ * Per page. Each transition usually costs at most one read for its claim or callback, and one read for each webhook
+ * endpoint of the tenant.
  */
 export const MAX_TRANSITIONS = 25;
-/**
- * Number of the newest activity log entries of the tenant that are searched for operator actions without a transition.
- */
+/** The newest entries of the tenant are searched for operator actions without a transition. */
 const ACTIVITY_READ = 100;
 
 export interface TimelineTools {
@@ -38,20 +36,18 @@ export interface TimelineTools {
   readonly digest: Digest;
 }
 
-/** An occurrence on the timeline. Its time and sequence number are in {@link TimelineEntry}. */
 export type TimelineEvent =
   | { readonly kind: 'transition'; readonly transition: Transition }
-  /** A request claimed an operation. Only the owner of the claim may call the processor until the lease ends. */
+  /** Until the lease ends, only the owner may call the processor. */
   | { readonly kind: 'claim'; readonly operationId: OperationId; readonly owner: OwnerToken }
-  /** An owner took over a claim, because the lease of `from` had ended or `from` had released its claim. */
+  /** The lease of `from` had ended, or `from` had released its claim. */
   | { readonly kind: 'takeover'; readonly operationId: OperationId; readonly from: EarlierOwner }
-  /** A call to the processor by the owner that completed the operation. */
+  /** By the owner that completed the operation. */
   | { readonly kind: 'call'; readonly operationId: OperationId; readonly call: NotedCall }
-  /** The response to a request was stored. */
   | { readonly kind: 'answer'; readonly operationId: OperationId; readonly status: number }
   /**
-   * No response is stored yet. The owner may call the processor until its lease ends. If `leaseExpiresAtMs` is absent,
-   * the owner has released its claim.
+   * The owner may call the processor until its lease ends. If `leaseExpiresAtMs` is absent, the owner has released its
+   * claim.
    */
   | { readonly kind: 'open'; readonly operationId: OperationId; readonly leaseExpiresAtMs?: number }
   | { readonly kind: 'callback'; readonly eventId: string }
@@ -61,9 +57,8 @@ export type TimelineEvent =
   | { readonly kind: 'act'; readonly entry: ActivityEntry };
 
 export interface TimelineEntry {
-  /** Unix milliseconds. */
   readonly atMs: number;
-  /** The sequence number of the related transition. Absent for an action without a transition. */
+  /** Absent for an action without a transition. */
   readonly sequence?: number;
   readonly happened: TimelineEvent;
 }
@@ -73,17 +68,14 @@ export type TimelineOutcome =
   | {
       readonly kind: 'found';
       readonly payment: Payment;
-      /** The first transition of the payment. */
       readonly first: Transition;
       readonly entries: readonly TimelineEntry[];
       readonly hasMore: boolean;
     };
 
 /**
- * Returns the timeline of a payment in chronological order, from the rows that still exist: its transitions, the
- * records of its operations with their owners and calls, callbacks, events, webhook attempts, alarms, and actions of
- * operators. A page covers some transitions and everything related to them. Records and deliveries are deleted after
- * their retention; transitions are permanent. Timelines need no rows of their own, so they cost no write units.
+ * A page covers some transitions and everything related to them. Records and deliveries are deleted after their
+ * retention; transitions are permanent. Timelines need no rows of their own, so they cost no write units.
  *
  * @throws RetryableError when the timeline cannot be read now
  */
@@ -105,10 +97,6 @@ export async function readTimeline(tools: TimelineTools, id: string, page: Trans
   return { kind: 'found', payment, first, entries, hasMore };
 }
 
-/**
- * Returns the timeline entries of one transition: the transition itself, its event and alarm, the callback that caused
- * it, and the record of the operation that it begins.
- */
 async function around(
   tools: TimelineTools,
   first: Transition,
@@ -129,10 +117,7 @@ async function around(
   return record === undefined ? own : [...own, ...workUnder(record, entry)];
 }
 
-/**
- * Returns the operation that begins with a transition. A payment's first transition begins its charge; a pending change
- * begins a capture, a void or a refund. A later pending transition of the same change only records its progress.
- */
+/** A later pending transition of the same change only records its progress. */
 function operationBegunBy({ sequence, type, subject, payment }: Transition): OperationId | undefined {
   if (sequence === 1) return chargeOperation(payment.id);
   if (!type.endsWith('.pending')) return undefined;
@@ -188,10 +173,7 @@ async function deliveriesOf(
   return (await Promise.all(pairs)).flat();
 }
 
-/**
- * Reads operator actions that have no transition. Corrections, decisions, annotations and changes are excluded, because
- * the chain itself contains them.
- */
+/** Corrections, decisions, annotations and changes are excluded, because the chain itself contains them. */
 async function actsOn({ activity }: TimelineTools, { id, tenantId, mode }: Payment): Promise<readonly TimelineEntry[]> {
   const entries = await newestEntries(activity, { tenantId, mode }, { limit: ACTIVITY_READ });
   return entries
@@ -208,7 +190,7 @@ const IN_THE_CHAIN: ReadonlySet<Action> = new Set([
   'cancellation.requested',
 ]);
 
-/** Order of entries with the same timestamp: causes before effects. */
+/** For entries with the same time: causes before effects. */
 const RANKS = [
   'act',
   'claim',

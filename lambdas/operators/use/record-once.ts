@@ -12,20 +12,19 @@ import type { KeyedEffectTools } from './keyed-effect.ts';
 
 export interface RecordTools extends Pick<KeyedEffectTools, 'runner' | 'clock' | 'entropy'> {
   /**
-   * Reads the records of requests that change API keys or limits. These records are always in DynamoDB, even if
-   * PostgreSQL is the authority.
+   * Records of requests that change API keys or limits. They are always in DynamoDB, even if PostgreSQL is the
+   * authority.
    */
   readonly accessRecords: Pick<EffectStore, 'readEffect'>;
 }
 
-/** An operator's action that only writes rows, without a call to another system. */
+/** Only writes rows, without a call to another system. */
 export interface RecordedAct {
   readonly operationId: OperationId;
   readonly fingerprint: Fingerprint;
   /**
-   * Writes the effect together with the record of the request.
-   *
-   * @param recordOf creates the record; `stored` is the response to retried requests
+   * @param recordOf creates the record of the request, which is written together with the effect; `stored` is the
+   * response to retried requests
    * @returns the response to the first request; undefined when nothing was written
    */
   readonly act: (recordOf: (stored: Answer) => EffectRecord) => Promise<Answer | undefined>;
@@ -37,31 +36,22 @@ export type RecordedOutcome =
   | { readonly kind: 'payload_mismatch' }
   | { readonly kind: 'refused' };
 
-/**
- * An operator's request that concerns the deployment. `recordRequest` records it together with an entry in the activity
- * log.
- */
 export interface DeploymentRequest extends Pick<RecordedAct, 'operationId' | 'fingerprint'> {
   readonly by: OperatorCause;
 }
 
-/**
- * The effect of a request that concerns the deployment: the response, the entry in the activity log, and the callback
- * to dismiss, if any.
- */
 export type RequestedAct = Pick<ActivityDraft, 'action' | 'about' | 'details'> &
   Pick<Effect, 'dismissed'> & { readonly answer: Answer };
 
 export type RequestTools = Pick<KeyedEffectTools, 'effects' | 'runner' | 'clock' | 'entropy' | 'retention'>;
 
-/** The result of recording a request. `atMs` is the time at which it was first recorded, in Unix milliseconds. */
+/** `atMs` is the time at which the request was first recorded. */
 export type RecordedRequest =
   | { readonly kind: 'recorded'; readonly atMs: number; readonly outcome: RecordedOutcome }
   | Exclude<RecordedOutcome, { readonly kind: 'first' | 'replay' }>;
 
 /**
- * Records a request that concerns the deployment. The request is recorded exactly once, in one transaction with its
- * entry in the activity log. The record expires.
+ * Records the request exactly once, in one transaction with the entry in the activity log. The record expires.
  *
  * @param act returns the effect that the request has at the given time; undefined to refuse the request
  * @throws RetryableError when nothing was written
@@ -110,19 +100,17 @@ export async function recordRequest(
   });
 }
 
-/** Returns the outcome that the response reports to the operator. */
 export function outcomeOf(recorded: RecordedRequest): RecordedOutcome {
   return recorded.kind === 'recorded' ? recorded.outcome : recorded;
 }
 
-/** Renders the response to a request, with its time in Unix seconds. */
 export function responseTo(status: 201 | 202, body: Readonly<Record<string, unknown>>, atMs: number): Answer {
   const created = Math.floor(atMs / 1000);
   return { status, headers: { 'content-type': JSON_TYPE }, body: JSON.stringify({ ...body, created }) };
 }
 
 /**
- * Performs an action exactly once. The record of the request is permanent.
+ * The record of the request is permanent.
  *
  * @throws RetryableError when nothing was written
  */

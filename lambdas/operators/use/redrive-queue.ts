@@ -14,49 +14,39 @@ export interface RedriveTools extends RequestTools {
   readonly messages: MessageQueues;
 }
 
-/** An operator's request to redrive the dead letters of a queue. */
 export interface Redrive extends DeploymentRequest {
   readonly queue: string;
   readonly to: string;
 }
 
-/** An operator's request to redrive one dead letter. */
 export interface MessageRedrive extends Redrive {
   /** The id of the message. */
   readonly entry: string;
 }
 
-/**
- * The reasons for which an operator may dismiss a message. They are codes instead of free text, because the activity
- * log is never erased.
- */
+/** Codes instead of free text, because the activity log is never erased. */
 export const MESSAGE_DISMISSAL_REASONS = ['done_otherwise', 'not_needed'] as const;
 
-/** An operator's request to dismiss dead letters. */
 export interface QueueDismissal extends DeploymentRequest {
   readonly queue: string;
   readonly reason: (typeof MESSAGE_DISMISSAL_REASONS)[number];
 }
 
-/** An operator's request to dismiss one dead letter. */
 export interface MessageDismissal extends QueueDismissal {
-  /** The id of the message. */
   readonly entry: string;
 }
 
-/**
- * Time limit for moving or deleting messages, in milliseconds. It lets the request end before API Gateway's timeout.
- */
+/** The request must end before API Gateway's timeout. */
 const MOVES_FOR_MS = 15_000;
-/** Time limit of one search for a message, in milliseconds. A request searches for its message at most twice. */
+/** A request searches for its message at most twice. */
 const FINDS_FOR_MS = 8_000;
 
 /**
- * Redrives the messages that were in a dead-letter queue when the request arrived. First records the request in the
- * activity log. If a request crashes, repeating it continues with the remaining messages. One request never redrives a
- * message twice, because a message that fails again is newer than the request. Each redriven message takes effect once,
- * because every handler is idempotent. The request itself must end within 29 seconds, so it does not process the
- * messages: it passes them to the functions that have the permissions and the time for the work.
+ * Redrives the messages that were in the queue when the request arrived. If a request crashes, repeating it continues
+ * with the remaining messages. One request never redrives a message twice, because a message that fails again is newer
+ * than the request. Each redriven message takes effect once, because every handler is idempotent. The request itself
+ * must end within 29 seconds, so it passes the messages to the functions that have the permissions and the time for the
+ * work.
  *
  * @returns `refused` when the queue is empty
  * @throws RetryableError when the queues or the store are unavailable: a retry with the same key continues
@@ -107,7 +97,7 @@ export async function redriveMessage(tools: RedriveTools, asked: MessageRedrive)
 }
 
 /**
- * Deletes one message, so that Payonce never does its work. A retry with the same key continues after a crash.
+ * Payonce then never does the work of the message. A retry with the same key continues after a crash.
  *
  * @returns `refused` in the same case as `redriveMessage`: the message is not found
  * @throws as `redriveQueue`
@@ -126,8 +116,8 @@ export async function dismissMessage(tools: RedriveTools, asked: MessageDismissa
 }
 
 /**
- * Deletes the messages about jobs of this deployment that were in a queue when the request arrived. Keeps the others,
- * because no run of these jobs does their work. If a request crashes, repeating it deletes the remaining messages.
+ * Deletes only messages about jobs of this deployment that were in the queue when the request arrived: no run of these
+ * jobs does the work of the others. If a request crashes, repeating it deletes the remaining messages.
  *
  * @returns `refused` when the queue is empty
  * @throws as `redriveQueue`
@@ -155,7 +145,6 @@ interface Ending {
   readonly end: (message: HeldMessage) => Promise<void>;
 }
 
-/** Returns the ids of a message and its queue, and the id of its payment or order if it is known. */
 function idsOf({ queue, entry }: Pick<MessageRedrive, 'queue' | 'entry'>, { about }: HeldMessage): readonly string[] {
   return [entry, queue, ...(about === undefined ? [] : [about])];
 }
