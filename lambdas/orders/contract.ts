@@ -1,7 +1,4 @@
-/**
- * Environment variables for the external services of an order (the shop and the e-mail service), and for failed calls
- * to these services. The stacks set them, and the functions read them.
- */
+/** For the external services of an order (the shop and the e-mail service), and for failed calls to these services. */
 export const PartiesEnvironment = {
   /** Base address of the shop's stock service and referral program (parties/shop-api.ts), without a trailing slash. */
   shopUrl: 'SHOP_URL',
@@ -28,17 +25,16 @@ export const PartiesEnvironment = {
    * whose search is strongly consistent, such as the sandbox. Never set for Postmark.
    */
   postmarkLagSeconds: 'POSTMARK_LAG_SECONDS',
-  /** The sender address of e-mails. It must be registered at Postmark. */
+  /** The address must be registered at Postmark. */
   emailSender: 'EMAIL_SENDER',
-  /** Maximum number of e-mails per day to one recipient from one tenant in one mode. */
+  /** Per day, recipient, tenant and mode. */
   emailsPerRecipient: 'EMAILS_PER_RECIPIENT',
-  /** The dead-letter queue of calls whose attempts have all failed. */
   deadLettersQueueUrl: 'DEAD_LETTERS_QUEUE_URL',
   /** The queue of calls that failed in the calling process. After half a minute, each call gets one last attempt. */
   delayedCallsQueueUrl: 'DELAYED_CALLS_QUEUE_URL',
 } as const;
 
-/** The names of the vendors that an order calls, as used in metrics, alarms, claims and dead letters. */
+/** As used in metrics, alarms, claims and dead letters. */
 export const VENDORS = ['stock', 'referrals', 'postmark'] as const;
 
 export type VendorName = (typeof VENDORS)[number];

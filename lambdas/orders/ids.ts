@@ -6,33 +6,27 @@ import { changeIdOf } from '../payments/ids.ts';
 
 export const ORDER_ID = /^ord_[a-z2-7]{32}$/;
 
-/**
- * Parses an order id.
- * @returns undefined when `text` does not have the form of an order id
- */
 export function parseOrderId(text: string): OrderId | undefined {
   return ORDER_ID.test(text) ? (text as OrderId) : undefined;
 }
 
-/** Derives the id of the order that a request creates. Every retry with the same idempotency key yields the same id. */
+/** Every retry with the same idempotency key yields the same id. */
 export function deriveOrderId(digest: Digest, scope: KeyScope): OrderId {
   return `${OperationPrefix.order}${derivedCharacters(digest, scopeParts(scope))}` as OrderId;
 }
 
-/** Returns the id of the operation that creates an order, which is the order's id. */
 export function orderOperation(orderId: OrderId): OperationId {
   return orderId as string as OperationId;
 }
 
-/** Derives the id of the order's only payment. */
+/** An order has only this payment. */
 export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
   return `pay_${derivedCharacters(digest, ['payment_of_order', orderId])}` as PaymentId;
 }
 
 /**
- * Derives the id of the operation that reverses an order's payment.
- * @param attempt the number of the attempt, from 1. A further attempt begins only after the previous attempt has
- * provably not reversed the whole payment
+ * @param attempt from 1. A further attempt begins only after the previous attempt has provably not reversed the whole
+ * payment
  */
 export function reversalOfOrder(
   digest: Digest,
@@ -45,15 +39,12 @@ export function reversalOfOrder(
 
 const ORDER_STEPS = { reserve: 'stk_', confirm: 'eml_', credit: 'crd_' } as const;
 
-/** Derives the idempotency key of an order step's call to an external service. The key is the same on every attempt. */
+/** The idempotency key of the step's call to an external service, the same on every attempt. */
 export function orderStepOperation(digest: Digest, step: keyof typeof ORDER_STEPS, orderId: OrderId): OperationId {
   return `${ORDER_STEPS[step]}${derivedCharacters(digest, ['order_step', step, orderId])}` as OperationId;
 }
 
-/**
- * Derives the id of the operation that alerts operators to an order because its shop is no longer part of the
- * deployment.
- */
+/** The operation alerts operators to an order whose shop is no longer part of the deployment. */
 export function missingShopOperation(digest: Digest, orderId: OrderId): OperationId {
   return `${OperationPrefix.inquiry}${derivedCharacters(digest, ['parties_elsewhere', orderId])}` as OperationId;
 }

@@ -5,7 +5,6 @@ import { NOT_ATTEMPTED } from '../../payments/domain/payment.ts';
 import { type Order, STOCK_IN_DOUBT } from './order.ts';
 import type { OrderDetails } from './order-transition.ts';
 
-/** Renders an order as the API object, with the amount in minor units and the time in Unix seconds. */
 export function orderObject(order: Order, details: OrderDetails): Record<string, unknown> {
   return {
     id: order.id,
@@ -41,7 +40,7 @@ function shownContacts({
   };
 }
 
-/** Renders the contact fields of an order as JSON text, in the same sequence as in the API object. */
+/** JSON text, in the same sequence as in the API object. */
 export function contactsFields(details: OrderDetails): string {
   return jsonFields(shownContacts(details));
 }
@@ -62,8 +61,8 @@ function shownReferral({ status: orderStatus, referral }: Order): (typeof SHOWN_
 }
 
 /**
- * Renders the response to the request that created this order. The response depends only on the stored order and its
- * details, so the owner, a retry and the resolver render the same bytes.
+ * The response depends only on the stored order and its details, so the owner, a retry and the resolver render the same
+ * bytes.
  */
 export function orderAnswer(order: Order, details: OrderDetails): Answer {
   const body = orderObject(order, details);

@@ -14,13 +14,12 @@ export type OrderFact =
   | {
       readonly kind: 'payment';
       readonly status: PaymentStatus;
-      /** Captured amount minus refunds, pending refunds, and open or lost disputes, in minor units. */
+      /** Captured amount minus refunds, pending refunds, and open or lost disputes. */
       readonly leftMinor: number;
-      /** Minor units. */
       readonly capturedMinor: number;
-      /** Sum of the open and lost disputes, in minor units. */
+      /** Open and lost disputes. */
       readonly disputedMinor: number;
-      /** Sum of the refunds that have no outcome yet, in minor units. */
+      /** Refunds that have no outcome yet. */
       readonly pendingMinor: number;
       readonly failure?: Failure;
     }
@@ -47,7 +46,7 @@ export type OrderFact =
 
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
 
-/** Decides how a fact changes an order. @returns undefined if the fact is already known, or too late to matter */
+/** @returns undefined if the fact is already known, or too late to matter */
 export function decideOrder(fact: OrderFact, order: Order, nowMs: number): OrderDraft | undefined {
   switch (fact.kind) {
     case 'payment':
@@ -120,10 +119,7 @@ function decidePayment(
   }
 }
 
-/**
- * Returns whether a succeeded payment does not cover its order: nothing of the payment is left, a part is disputed, or
- * less than the order's amount was captured. A partial refund is treated as a discount as long as an amount is left.
- */
+/** A partial refund is treated as a discount as long as an amount is left. */
 export function isMoneyMissing(
   { status, leftMinor, capturedMinor, disputedMinor }: PaymentFact,
   { amountMinor }: Pick<Order, 'amountMinor'>,
@@ -132,8 +128,8 @@ export function isMoneyMissing(
 }
 
 /**
- * Decides on a payment that does not cover its order. If the order is not completed, it can no longer complete, even if
- * its e-mail was sent. After completion, a refund is treated as a return of goods and changes nothing.
+ * If the order is not completed, it can no longer complete, even if its e-mail was sent. After completion, a refund is
+ * treated as a return of goods and changes nothing.
  */
 function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDraft | undefined {
   if (order.failure !== undefined || order.status === 'completed') return undefined;
@@ -144,10 +140,7 @@ function decideMissing(fact: PaymentFact, order: Order, nowMs: number): OrderDra
   return charge.status === 'reversed' ? draft : inProgress(draft.type, draft.order);
 }
 
-/**
- * Returns the status of a charge that does not cover its order: `succeeded` if an amount is left, which the order then
- * reverses; `reversing` if no amount is left, but a refund by another actor is pending; otherwise `reversed`.
- */
+/** `succeeded`: an amount is left, which the order then reverses. `reversing`: a refund by another actor is pending. */
 function restOf({ leftMinor, pendingMinor }: PaymentFact): 'succeeded' | 'reversing' | 'reversed' {
   if (leftMinor > 0) return 'succeeded';
   return pendingMinor > 0 ? 'reversing' : 'reversed';
@@ -200,8 +193,8 @@ function decideReversal(
 }
 
 /**
- * Decides what to do with a reservation that the stock service has made. A delayed driver can learn of a reservation
- * that the order can no longer use. This reservation is released, even after the order has ended.
+ * A delayed driver can learn of a reservation that the order can no longer use. This reservation is released, even
+ * after the order has ended.
  */
 function decideReserved(reservationId: string, order: Order, nowMs: number): OrderDraft | undefined {
   const { status, reservationId: known } = order.reservation;
@@ -236,7 +229,7 @@ function decideReservationRefused(failure: Failure, order: Order, nowMs: number)
   return isNothing ? reservation('release.succeeded', order, 'released', nowMs) : undefined;
 }
 
-/** Decides on an e-mail. A late success is recorded even if the e-mail was already recorded as failed or unknown. */
+/** A late success is recorded even if the e-mail was already recorded as failed or unknown. */
 function decideEmail(kind: `email_${string}`, order: Order): OrderDraft | undefined {
   const { status, sinceMs } = order.email;
   const isOpen = ANNOUNCED_STATUSES.has(status);
@@ -272,8 +265,8 @@ function decideReferral(kind: `credit${string}`, order: Order): OrderDraft | und
 }
 
 /**
- * Returns the draft that sets an order back to `processing`. If the order had another status, the draft reopens the
- * order with an event, because status lists and merchants must be notified of every change of status.
+ * Status lists and merchants must be notified of every change of status, so an order with another status is reopened
+ * with an event.
  */
 function inProgress(type: OrderTransitionType, order: Order): OrderDraft {
   return order.status === 'processing'

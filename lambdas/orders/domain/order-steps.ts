@@ -13,10 +13,7 @@ import {
  * current turn. After a crash, the next driver therefore continues where the previous one stopped.
  */
 
-/**
- * A call that an order needs, either about its payment or to an external service. Any driver may repeat the call at any
- * time with the same idempotency key.
- */
+/** Any driver may repeat the call at any time with the same idempotency key. */
 export type OrderCall =
   /** Create the payment, or read its state. */
   | 'charge'
@@ -31,18 +28,16 @@ export type OrderCall =
 
 export type OrderStep =
   | { readonly do: 'call'; readonly call: OrderCall }
-  /** Append a transition. If it announces a call, it is written before the call is made. */
+  /** A transition that announces a call is written before the call is made. */
   | { readonly do: 'append'; readonly draft: OrderDraft }
   /** Append the result that the client receives. Delayed e-mails and credits continue after the response. */
   | { readonly do: 'conclude'; readonly draft: OrderDraft }
-  /** Nothing can be done now. */
   | { readonly do: 'rest' };
 
 export interface Turn {
   readonly nowMs: number;
   /** The calls made in this turn, which is one execution of the driver. A turn makes each call at most once. */
   readonly tried: ReadonlySet<OrderCall>;
-  /** Whether the remaining time allows one more call. */
   readonly timeLeft: boolean;
 }
 
@@ -99,10 +94,7 @@ function givenUp(order: Order, nowMs: number): Order {
   };
 }
 
-/**
- * Decides the next step of the e-mail, and after that the next step of the credit. Neither depends on the other, and a
- * failure of either does not reverse the order.
- */
+/** Neither the e-mail nor the credit depends on the other, and a failure of either does not reverse the order. */
 function finishLate(order: Order, turn: Turn): OrderStep {
   const email = sendEmail(order, turn);
   return email.do === 'rest' ? credit(order, turn) : email;
@@ -137,9 +129,8 @@ function credit(order: Order, turn: Turn): OrderStep {
 // ---------------------------------------------------------------------------------------------------------- compensation
 
 /**
- * Decides the next step of an order that is being reversed. First stops the announced e-mail and credit. Then reverses
- * the payment, and releases the goods without waiting for the outcome of the reversal. When both are done, cancels the
- * order. If this takes too long, requests a review.
+ * The announced e-mail and credit are stopped first. The goods are released without waiting for the outcome of the
+ * reversal.
  */
 function compensate(order: Order, turn: Turn): OrderStep {
   const step = stopLate(order) ?? reverse(order, turn) ?? release(order, turn);
@@ -240,7 +231,7 @@ function conclude(type: OrderTransitionType, order: Order, status: Order['status
   return { do: 'conclude', draft: { type, order: { ...order, status, answered: true } } };
 }
 
-/** Returns the transition that records a 202 response. @returns undefined when the order already has a response */
+/** @returns undefined when the order already has a response */
 export function processingDraft(order: Order): OrderDraft | undefined {
   return order.answered ? undefined : { type: 'order.processing', order: { ...order, answered: true } };
 }

@@ -15,9 +15,9 @@ export interface OrderLine {
 export interface OrderContacts {
   readonly email: string;
   readonly referrer?: string;
-  /** The affiliate who receives a commission. The payment's metadata also contains the affiliate. */
+  /** The payment's metadata also contains the affiliate. */
   readonly affiliate?: string;
-  /** The page to which the processor redirects the payer. @default the page of the deployment */
+  /** @default the page of the deployment */
   readonly returnUrl?: string;
 }
 
@@ -27,33 +27,25 @@ export function contactsOf({ email, referrer, affiliate, returnUrl }: OrderConta
 
 /** Fields that are stored on the first transition only, because they are long or never change. */
 export interface StoredOrderDetails {
-  /**
-   * The id of the request that created the order. Later responses repeat this id, so that all responses have the same
-   * bytes.
-   */
+  /** Later responses repeat the id of the request that created the order, so that all responses have the same bytes. */
   readonly requestId: string;
   readonly source: string;
   readonly items: readonly OrderLine[];
-  /** The shop's order number. */
   readonly shopOrder?: number;
-  /** Commitment to the contacts: their salted hash. */
+  /** Salted hash of the contacts. */
   readonly commitment: Seal['commitment'];
 }
 
-/** The stored details together with the contacts. The hash covers the contacts only through their commitment. */
+/** The hash covers the contacts only through their commitment. */
 export interface OrderDetails extends StoredOrderDetails, Partial<OrderContacts>, Partial<Pick<Seal, 'salt'>> {
-  /** Present after the details row was erased. */
   readonly detailsErased?: true;
   /** Keyed hash of a new order's e-mail address, by which an index finds the contacts row. */
   readonly emailHash?: string;
 }
 
-/**
- * One row of an order's chain in the Ledger: the order after the transition, and the link in the hash chain. The
- * postings are in the payment's chain.
- */
+/** The postings are in the payment's chain. */
 export interface OrderTransition {
-  /** The position in the chain, from 1. */
+  /** From 1. */
   readonly sequence: number;
   readonly type: OrderTransitionType;
   readonly occurredAtMs: number;
@@ -66,7 +58,6 @@ export interface OrderTransition {
 
 type Unsealed = Omit<OrderTransition, 'prevHash' | 'hash'>;
 
-/** Turns a draft into the first transition of a new chain. */
 export function firstOrderTransition(
   digest: Digest,
   draft: OrderDraft,
@@ -76,7 +67,6 @@ export function firstOrderTransition(
   return seal(digest, { sequence: 1, ...draft, occurredAtMs, cause, first }, NO_PREDECESSOR);
 }
 
-/** Turns drafts, in order, into the transitions that follow `newest`. */
 export function nextOrderTransitions(
   digest: Digest,
   newest: OrderTransition,
@@ -102,16 +92,14 @@ function contentOf({ first, ...rest }: Unsealed): Readonly<Record<string, unknow
   return { ...rest, first: { ...stored, commitment: hex(commitment) } };
 }
 
-/** Returns the details that the row of the first transition stores. */
 export function storedOrderDetails(details: OrderDetails): StoredOrderDetails {
   const { requestId, source, items, shopOrder, commitment } = details;
   return everyField<StoredOrderDetails>({ requestId, source, items, shopOrder, commitment });
 }
 
 /**
- * Returns whether a request is the same as the one that created this order. Used when the record of that request no
- * longer exists. The chain contains no fingerprint, so this function compares the terms, and compares the contacts
- * through their commitment. Contacts that were erased are not compared.
+ * Used when the record of the request that created the order no longer exists. The chain contains no fingerprint, so
+ * this function compares the terms, and the contacts through their commitment. Erased contacts are not compared.
  */
 export function isOrderedBy(
   digest: Digest,
@@ -128,8 +116,7 @@ export function isOrderedBy(
 }
 
 /**
- * Checks the hash chain of one order, whose transitions are given oldest first.
- *
+ * @param transitions oldest first
  * @param before the preceding transition @default none: `transitions` begin the chain
  * @returns the sequence of the first transition that is out of order or does not match its hash; undefined if there is
  * none
@@ -146,10 +133,7 @@ export function firstBrokenOrderLink(
   );
 }
 
-/**
- * Returns the details on the first transition of an order.
- * @throws InvariantViolation when `transition` is not an order's first transition
- */
+/** @throws InvariantViolation when `transition` is not an order's first transition */
 export function orderDetailsOf(transition: OrderTransition): OrderDetails {
   invariant(
     transition.first !== undefined,

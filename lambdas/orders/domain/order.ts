@@ -28,8 +28,8 @@ export type OrderStatus = (typeof ORDER_STATUSES)[number];
 interface Progress<Status extends string> {
   readonly status: Status;
   /**
-   * Time from which the step's time limits count, in Unix milliseconds: the start of this status or, for an e-mail or a
-   * credit, the time at which the call was announced.
+   * Start of this status or, for an e-mail or a credit, the time at which the call was announced. The step's time
+   * limits count from this time.
    */
   readonly sinceMs: number;
 }
@@ -48,8 +48,8 @@ export type ReversalKind = (typeof REVERSAL_KINDS)[number];
 
 interface ChargeProgress extends Progress<(typeof CHARGE_STATUSES)[number]> {
   /**
-   * The number of the reversal attempt, from 1. Each attempt has a different idempotency key, and starts only after the
-   * previous attempt has provably failed.
+   * From 1. Each attempt has a different idempotency key, and starts only after the previous attempt has provably
+   * failed.
    */
   readonly attempt?: number;
   /** The kind of the last reversal. The attempts of each kind are counted separately. */
@@ -90,13 +90,12 @@ export const REFERRAL_STATUSES = [
 ] as const;
 type ReferralProgress = Progress<(typeof REFERRAL_STATUSES)[number]>;
 
-/** The order after a transition. Long fields that never change are stored on the first transition only. */
+/** Long fields that never change are stored on the first transition only. */
 export interface Order {
   readonly id: OrderId;
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly status: OrderStatus;
-  /** Minor units. */
   readonly amountMinor: number;
   readonly currency: string;
   readonly paymentId: PaymentId;
@@ -104,9 +103,9 @@ export interface Order {
   readonly reservation: ReservationProgress;
   readonly email: EmailProgress;
   readonly referral: ReferralProgress;
-  /** The reason why the order cannot be fulfilled. An order with a failure is reversed and never fulfilled. */
+  /** An order with a failure is reversed and never fulfilled. */
   readonly failure?: Failure;
-  /** Time at which the failure became known or the reversal was restarted, in Unix milliseconds. */
+  /** Time at which the failure became known or the reversal was restarted. */
   readonly failedAtMs?: number;
   /** Whether a response may have been stored. If true, a lost idempotency record is never replaced with a new one. */
   readonly answered: boolean;
@@ -170,10 +169,7 @@ export const ORDER_TRANSITION_TYPES = [
 
 export type OrderTransitionType = (typeof ORDER_TRANSITION_TYPES)[number];
 
-/**
- * The transition types that are published as events. Only these change an order's status; all other types record the
- * steps of an order.
- */
+/** Published as events. Only these types change an order's status. */
 const ORDER_OUTCOMES = [
   'order.placed',
   'order.reopened',
@@ -187,7 +183,6 @@ export function isOrderOutcome(type: OrderTransitionType): type is OrderOutcomeT
   return ORDER_OUTCOMES.some((outcome) => outcome === type);
 }
 
-/** A transition that has no position in the chain yet. */
 export interface OrderDraft {
   readonly type: OrderTransitionType;
   readonly order: Order;
@@ -200,7 +195,6 @@ export interface OrderDraft {
  */
 const REFERRAL_PERCENT = 5;
 
-/** Computes the referrer's credit in minor units, rounded down. */
 export function referralCreditMinor({ amountMinor }: Pick<Order, 'amountMinor'>): number {
   return Math.floor((amountMinor * REFERRAL_PERCENT) / 100);
 }
@@ -210,7 +204,7 @@ export type NewOrder = Pick<
   'id' | 'tenantId' | 'mode' | 'amountMinor' | 'currency' | 'paymentId' | 'createdAtMs'
 >;
 
-/** Creates the first transition. It is written before the payment begins, and reserves the order's id. */
+/** Written before the payment begins; reserves the order's id. */
 export function createOrderDraft(order: NewOrder, referrer: string | undefined): OrderDraft {
   const sinceMs = order.createdAtMs;
   const isCredited = referrer !== undefined && referralCreditMinor(order) > 0;
@@ -228,7 +222,7 @@ export function createOrderDraft(order: NewOrder, referrer: string | undefined):
   };
 }
 
-/** Reports whether the order has no open steps: all are done, or all are reversed. */
+/** All steps are done, or all are reversed. */
 export function isSettled({ status, reservation, email, referral }: Order): boolean {
   switch (status) {
     case 'processing':
@@ -241,7 +235,7 @@ export function isSettled({ status, reservation, email, referral }: Order): bool
   }
 }
 
-/** The statuses of an e-mail or a credit that was announced and has no outcome yet. */
+/** An e-mail or a credit with such a status has no outcome yet. */
 export const ANNOUNCED_STATUSES: ReadonlySet<string> = new Set<EmailProgress['status'] & ReferralProgress['status']>([
   'pending',
   'delayed',

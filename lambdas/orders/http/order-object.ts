@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { ORDER_STATUSES } from '../domain/order.ts';
 import { SHOWN_EMAIL, SHOWN_REFERRAL } from '../domain/order-answer.ts';
 
-/** An order in responses. Objects are open: a client must ignore unknown fields. */
+/** Objects are open: a client must ignore unknown fields. */
 export const order = z
   .looseObject({
     id: z

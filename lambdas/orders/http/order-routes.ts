@@ -130,7 +130,6 @@ function requested(call: PostCall): Parsed<CreateOrder> {
   });
 }
 
-/** Renders the response to a request that creates an order. A replay repeats the first response. */
 function orderOutcomeAnswer(outcome: CreateOrderOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':
@@ -183,5 +182,4 @@ const getOrder = reading({
   },
 });
 
-/** The routes of the orders API, for any store, processor and external services. */
 export const ORDER_ROUTES: readonly TenantEndpoint<OrderRouteTools>[] = [postOrder, getOrder];

@@ -1,15 +1,12 @@
 import * as z from 'zod';
 import { createPaymentBody } from '../../payments/http/payment-objects.ts';
 
-/** The schemas of order requests. The API documents are generated from them. */
+/** The API documents are generated from these schemas. */
 
-/** Maximum number of items, which bounds the size of an order's rows and responses. */
+/** Bounds the size of an order's rows and responses. */
 const MAX_ITEMS = 50;
 const MAX_QUANTITY = 1_000_000;
-/**
- * Maximum length of an e-mail address: the 256-octet path limit of RFC 5321, section 4.5.3.1.3, minus the angle
- * brackets.
- */
+/** The 256-octet path limit of RFC 5321, section 4.5.3.1.3, minus the angle brackets. */
 const MAX_EMAIL_LENGTH = 254;
 
 const sku = z
@@ -60,10 +57,7 @@ const shopOrder = z
     example: 118,
   });
 
-/**
- * The schema of a request that creates an order. Fields are validated in the sequence below, and the first invalid
- * field is reported. The amount is validated as in a payment.
- */
+/** The first invalid field in this sequence is reported. The amount is validated as in a payment. */
 export const createOrderBody = z
   .strictObject({
     amount: createPaymentBody.shape.amount,

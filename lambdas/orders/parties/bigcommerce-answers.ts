@@ -10,7 +10,6 @@ const adjusted = z.object({ transaction_id: z.string().min(1) });
 const adjustedAnswer = z.union([adjusted, z.object({ data: adjusted }).transform(({ data }) => data)]);
 const errorAnswer = z.object({ title: z.string() });
 
-/** The statuses with which BigCommerce refuses a request. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 404, 409, 413, 415, 422]);
 
 /**
@@ -35,8 +34,8 @@ export function readAdjustment(vendor: string, answer: HttpAnswer, nowMs: number
 }
 
 /**
- * Returns the fault for an unsuccessful response. Its retry time is the time until BigCommerce resets the quota, from
- * the header `x-rate-limit-time-reset-ms`. Without this header, it is the time in `Retry-After`.
+ * The retry time is the time until BigCommerce resets the quota, from the header `x-rate-limit-time-reset-ms`. Without
+ * this header, it is the time in `Retry-After`.
  */
 export function refusedFor(vendor: string, answer: HttpAnswer, nowMs: number): Fault {
   const resetMs = z.coerce

@@ -11,7 +11,6 @@ import { readJson } from '../../outbound/vendor-answers.ts';
 import { parseOrderId } from '../ids.ts';
 import { refusedFor } from './bigcommerce-answers.ts';
 
-/** A BigCommerce store, with the settings to call it. */
 export interface BigCommerceStore {
   /** Base URL of the store without a trailing slash: `https://api.bigcommerce.com/stores/<store hash>`. */
   readonly url: string;
@@ -27,13 +26,13 @@ export interface BigCommerceStore {
   readonly deadLetters: DeadLetters;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
-   * Handling of a note whose attempts have all failed: `throw`, set during a redrive, throws the fault. Every other
-   * value dead-letters the note.
+   * `throw`, set during a redrive, throws the fault of a note whose attempts have all failed. Every other value
+   * dead-letters the note.
    */
   readonly givenUp: OnGivenUp;
 }
 
-/** The operation name in the dead letters of notes. */
+/** The operation in the dead letters of notes. */
 export const NOTE_OPERATION = 'order.note';
 
 export const noteSchema = z.object({
@@ -49,7 +48,6 @@ export const noteSchema = z.object({
   orderStatus: z.enum(['paid', 'canceled']).default('paid'),
 });
 
-/** A note to add to a store order. */
 export type OrderNote = z.output<typeof noteSchema>;
 
 const storeOrder = z.object({ staff_notes: z.string().nullable() });
@@ -117,7 +115,6 @@ async function readNotes(store: BigCommerceStore, shopOrder: number, limit: Call
   return (await callOrder(store, shopOrder, limit)).staff_notes ?? '';
 }
 
-/** Reads or updates a store order. @param change the change to write @default none: the order is only read */
 async function callOrder(
   { url, token, send, policy, clock }: BigCommerceStore,
   shopOrder: number,

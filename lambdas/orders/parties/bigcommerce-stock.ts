@@ -9,14 +9,10 @@ import { readAdjustment, refusedFor } from './bigcommerce-answers.ts';
 import { type BigCommerceStore, noteOnOrder } from './bigcommerce-note.ts';
 
 export interface BigCommerceOptions extends BigCommerceStore {
-  /** The location whose inventory is adjusted. */
   readonly locationId: number;
 }
 
-/**
- * Operation name in the dead letters of adjustments. These dead letters are not redriven: an operator compares them
- * with the inventory history.
- */
+/** These dead letters are not redriven: an operator compares them with the inventory history. */
 export const ADJUST_OPERATION = 'inventory.adjust';
 
 interface Adjustment {
@@ -24,7 +20,7 @@ interface Adjustment {
   readonly orderId: string | undefined;
   /** Text that the inventory history shows. */
   readonly reason: string;
-  /** The changes of the inventory: a negative quantity removes items, a positive quantity returns them. */
+  /** A negative quantity removes items, a positive quantity returns them. */
   readonly items: readonly OrderItem[];
 }
 
@@ -45,10 +41,7 @@ export function createBigCommerceStock(options: BigCommerceOptions): StockKeeper
   const { policy, claims, clock, deadLetters } = options;
   const { vendor } = policy;
 
-  /**
-   * Sends an adjustment at most once.
-   * @returns undefined when the outcome is unknown; the adjustment was then dead-lettered for an operator
-   */
+  /** @returns undefined when the outcome is unknown; the adjustment was then dead-lettered for an operator */
   const adjust = async (adjustment: Adjustment, { timeoutMs }: CallLimit): Promise<SendAnswer | undefined> => {
     const { key, orderId } = adjustment;
     const outcome = await sendOnce(
@@ -108,7 +101,7 @@ const IN_DOUBT = {
   message: 'The stock service did not answer, and an operator must check the inventory.',
 };
 
-/** Tests whether BigCommerce is available and accepts the token, by reading one location. */
+/** Also tests whether BigCommerce accepts the token. */
 export async function probeBigCommerce(
   vendor: string,
   { url, token, send }: Pick<BigCommerceOptions, 'url' | 'token' | 'send'>,
@@ -145,7 +138,7 @@ function bodyOf({ locationId }: BigCommerceOptions, { reason, items }: Adjustmen
   return { reason, items: items.map(({ sku, quantity }) => ({ location_id: locationId, sku, quantity })) };
 }
 
-/** Merges lines by SKU, because BigCommerce does not document how it handles two lines of one SKU. */
+/** BigCommerce does not document how it handles two lines of one SKU. */
 function perSku(items: readonly OrderItem[]): readonly OrderItem[] {
   const sums = new Map<string, number>();
   for (const { sku, quantity } of items) sums.set(sku, (sums.get(sku) ?? 0) + quantity);

@@ -31,7 +31,6 @@ import { probeShop } from './shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from './shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from './shop-stock.ts';
 
-/** The external services that orders need in addition to the processor. */
 export interface Parties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
@@ -43,7 +42,6 @@ export interface Parties {
   readonly ordersOf: Mode;
 }
 
-/** The AWS clients and other tools that the adapters of the external services need. */
 export interface PartiesTools extends Queues, Secrets, Pick<ExpiryOptions, 'retention'> {
   readonly documents: DynamoDBDocumentClient;
   readonly clock: Clock;
@@ -53,15 +51,12 @@ export interface PartiesTools extends Queues, Secrets, Pick<ExpiryOptions, 'rete
   readonly send: SendRequest;
 }
 
-/**
- * Timeout of one call, in milliseconds. A healthy service responds much sooner, and a request has time for several such
- * calls.
- */
+/** A healthy service responds much sooner, and a request has time for several such calls. */
 const CALL_TIMEOUT_MS = 5_000;
 
 /**
- * Creates the adapters of the external services from their settings. Call it once per process, because the adapters
- * contain the state of breakers and retry budgets. Tokens are read from Secrets Manager when they are needed.
+ * Call this once per process, because the adapters contain the state of breakers and retry budgets. Tokens are read
+ * from Secrets Manager when they are needed.
  *
  * When the attempts for an e-mail or a credit have failed, a delayed message triggers the last attempt. If it fails
  * too, or if a retry cannot help, the call is dead-lettered for an operator. An order waits for its reservation and its
@@ -88,8 +83,8 @@ function modeOf({ secrets }: PartiesConfig): Mode {
 }
 
 /**
- * Returns a function that counts each e-mail beyond its recipient's limit, and logs the tenant but not the recipient.
- * (The count has no tenant dimension, because a metric per tenant would be billed monthly for each tenant.)
+ * Logs the tenant but not the recipient. (The count has no tenant dimension, because a metric per tenant would be
+ * billed monthly for each tenant.)
  */
 export function reportCapped(instruments: Instruments): (email: OrderEmail) => void {
   const logger = instruments.logger(OUTBOUND_SERVICE);
@@ -99,20 +94,15 @@ export function reportCapped(instruments: Instruments): (email: OrderEmail) => v
   };
 }
 
-/** The dead-letter queue, and the functions that retry dead-lettered and delayed calls. */
 export interface Redrive {
   readonly deadLetters: DeadLetterStore;
   /** Makes the last attempt at a delayed call. */
   readonly makeLast: Redrive['makeAgain'];
-  /** Records on the order that a call has failed, or that its outcome is unknown. See {@link recordGivenUp}. */
   readonly recordGivenUp: (deadLetter: DeadLetter, id: string) => Promise<void>;
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => ReturnType<typeof makeAgain>;
 }
 
-/**
- * Creates the tools for the function that redrives dead letters. If a redriven call fails, `makeAgain` throws, and the
- * dead letter stays in its queue.
- */
+/** If a redriven call fails, `makeAgain` throws, and the dead letter stays in its queue. */
 export async function configuredRedrive(
   config: PartiesConfig,
   tools: PartiesTools & OrderRedriveTools,
@@ -209,10 +199,10 @@ function connect(
   };
 }
 
-/** The referral program of a BigCommerce store. It gives no credits, because the store has no such program. */
+/** A BigCommerce store has no such program. */
 export const NO_REFERRALS: ReferralProgram = { credit: async () => ({ kind: 'no_referral_program' }) };
 
-/** Returns a function that reads a secret from Secrets Manager. If the secret has several values, returns the first. */
+/** If the secret has several values, returns the first. */
 function secretOf(secretId: string, { secretsManager, clock }: PartiesTools): () => Promise<string> {
   let secrets: ActiveSecrets | undefined;
   return async () => {

@@ -5,7 +5,7 @@ import type { SendOutcome } from '../../outbound/send-once.ts';
 import type { EmailCounts, EmailOutcome, GivenUpCall, Mailer, OrderEmail } from '../use/order-parties.ts';
 import type { Email, EmailSender } from './postmark.ts';
 
-/** The operation name in this adapter's dead letters. The payload is the e-mail. */
+/** The operation in this adapter's dead letters. The payload is the e-mail. */
 export const EMAIL_OPERATION = 'email.send';
 
 /** The placeholder for the message id of an e-mail that was not sent. */
@@ -20,12 +20,11 @@ interface MailerOptions {
 }
 
 /**
- * Creates the mailer. The operation id is the message id, so a retried call does not send the e-mail again. Only the
- * sandbox sends test-mode e-mails. Any other mailer reports them as sent, but sends nothing, because a test API key
- * must not send e-mails to strangers from the operator's address. An e-mail is counted before it is sent. An e-mail
- * beyond its recipient's limit is not sent, retried or dead-lettered.
+ * The operation id is the message id, so a retried call does not send the e-mail again. Only the sandbox sends
+ * test-mode e-mails. Any other mailer reports them as sent, but sends nothing, because a test API key must not send
+ * e-mails to strangers from the operator's address. An e-mail is counted before it is sent. An e-mail beyond its
+ * recipient's limit is not sent, retried or dead-lettered.
  *
- * @param capped called with each e-mail beyond the limit
  * @param isSandbox whether the sandbox sends the e-mails @default false: the sender reaches real mailboxes
  */
 export function createMailer(
@@ -62,7 +61,7 @@ export function givenUpCall({ kind, reason, mayBeApplied }: DeadLettered): Given
   return kind === 'delayed' ? { kind: 'queued' } : { kind: 'given_up', reason, mayBeApplied };
 }
 
-/** Builds the e-mail. Its metadata contains the id of the order or payment, which a redrive needs. */
+/** A redrive needs the id of the order or payment in the metadata. */
 function emailOf({ operationId, orderId, paymentId, to, subject, text, tag }: OrderEmail): Email {
   const metadata = {
     ...defined({ order: orderId, payment: paymentId }),

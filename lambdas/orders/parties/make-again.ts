@@ -17,10 +17,7 @@ import { type EmailSender, emailSchema } from './postmark.ts';
 import { CREDIT_OPERATION, creditOrderSchema } from './shop-referrals.ts';
 import { RELEASE_OPERATION, releaseSchema } from './shop-stock.ts';
 
-/**
- * The external services used to redrive dead letters. They throw when a call fails, so that no second dead letter is
- * stored.
- */
+/** They throw when a call fails, so that no second dead letter is stored. */
 export interface RedriveParties extends OrderRedriveTools {
   readonly emails: EmailSender;
   readonly referrals: ReferralProgram;
@@ -28,11 +25,9 @@ export interface RedriveParties extends OrderRedriveTools {
 }
 
 /**
- * Retries the call of a dead letter with its original idempotency key. For a vendor without idempotency keys, the
- * sending claim determines whether the vendor is searched first (`sendOnce`): a request that may have been applied is
- * looked up before it is resent. The outcome of an order's e-mail or credit is recorded in the order's chain. A receipt
- * that is no longer due is not sent, and a canceled order is not reported to the shop as paid. Adjustments of the
- * inventory are not retried.
+ * For a vendor without idempotency keys, the sending claim determines whether the vendor is searched first
+ * (`sendOnce`): a request that may have been applied is looked up before it is resent. A receipt that is no longer due
+ * is not sent, and a canceled order is not reported to the shop as paid. Adjustments of the inventory are not retried.
  *
  * @param id the dead letter's id, which the order's chain records as the cause
  * @throws the faults of the call; TerminalError `dead_letter_payload_unreadable`
@@ -89,10 +84,7 @@ export async function makeAgain(
   }
 }
 
-/**
- * Records on the order that its e-mail or credit has failed, or that the outcome is unknown because the call may have
- * been applied. A later redrive records its own outcome. Other calls are not recorded.
- */
+/** A later redrive records its own outcome. Only e-mails and credits are recorded. */
 export async function recordGivenUp(parties: OrderRedriveTools, deadLetter: DeadLetter, id: string): Promise<void> {
   const orderId = parseOrderId(deadLetter.about ?? '');
   if (orderId === undefined) return;
@@ -128,7 +120,6 @@ function ended(outcome: Ended): CallMadeAgain {
 }
 
 /**
- * Parses the payload of a dead letter.
  * @throws TerminalError `dead_letter_payload_unreadable` if the payload does not match the schema, for example because
  * another version of the code wrote it
  */

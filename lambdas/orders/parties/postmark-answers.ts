@@ -15,7 +15,7 @@ const searchAnswer = z.object({
   Messages: z.array(z.object({ MessageID: z.string().min(1), Metadata: z.record(z.string(), z.string()).optional() })),
 });
 
-/** Names for some of Postmark's error codes. Other codes become `postmark_<code>`. */
+/** Other codes become `postmark_<code>`. */
 const REFUSALS: ReadonlyMap<number, string> = new Map([
   [300, 'invalid_email_request'],
   [406, 'inactive_recipient'],
@@ -52,10 +52,7 @@ export function readSendAnswer(vendor: string, answer: HttpAnswer, nowMs: number
   throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
 }
 
-/**
- * Parses the response to a search by message id.
- * @throws as `vendorFault`, and AmbiguousError when the response is unreadable
- */
+/** @throws as `vendorFault`, and AmbiguousError when the response is unreadable */
 export function readFoundEmail(
   vendor: string,
   messageId: string,

@@ -23,14 +23,14 @@ export type Email = Readonly<z.infer<typeof emailSchema>>;
 export interface PostmarkOptions {
   /** Base URL without a trailing slash. @default https://api.postmarkapp.com */
   readonly url?: string;
-  /** Returns the server token. Called for every request, so that a rotated token takes effect. */
+  /** Called for every request, so that a rotated token takes effect. */
   readonly token: () => Promise<string>;
   /** Sender address that is registered at Postmark. Message ids use its domain. */
   readonly from: string;
   readonly policy: OutboundPolicy;
   readonly claims: SendingClaims;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Sends one request. @default callOnce: HTTP */
+  /** @default callOnce: HTTP */
   readonly send?: SendRequest;
   /** Maximum time, in milliseconds, until Postmark's search finds an e-mail that was sent. @default five minutes */
   readonly maxLagMs?: number;
@@ -51,16 +51,15 @@ export interface EmailSender {
 const POSTMARK_URL = 'https://api.postmarkapp.com';
 
 /**
- * Default of `maxLagMs`, in milliseconds. Postmark documents no value. Five minutes is far more than any observed lag;
- * the value is large because a second e-mail is worse than a late one.
+ * Postmark documents no value. Five minutes is far more than any observed lag; the value is large because a second
+ * e-mail is worse than a late one.
  */
 export const DEFAULT_MAX_LAG_MS = 5 * 60 * 1_000;
 
 /**
- * Creates a sender of e-mails through Postmark. Postmark accepts a message id, but sends an e-mail for every request
- * ("does not currently support an idempotency key"). Payonce's id is sent twice: as the `Message-ID` header, which
- * `X-PM-KeepID` preserves, so that a mailbox can recognize a duplicate; and as metadata, by which Postmark's search can
- * find the e-mail.
+ * Postmark accepts a message id, but sends an e-mail for every request ("does not currently support an idempotency
+ * key"). Payonce's id is sent twice: as the `Message-ID` header, which `X-PM-KeepID` preserves, so that a mailbox can
+ * recognize a duplicate; and as metadata, by which Postmark's search can find the e-mail.
  */
 export function createPostmark(options: PostmarkOptions): EmailSender {
   const { url = POSTMARK_URL, policy, claims, clock, send = callOnce } = options;
@@ -105,7 +104,7 @@ export function createPostmark(options: PostmarkOptions): EmailSender {
   };
 }
 
-/** Tests whether Postmark is available and accepts the token. Reads the server to which the token belongs. */
+/** Also tests whether Postmark accepts the token: reads the server to which the token belongs. */
 export async function probePostmark(
   vendor: string,
   { url = POSTMARK_URL, token, send = callOnce }: Pick<PostmarkOptions, 'url' | 'token' | 'send'>,

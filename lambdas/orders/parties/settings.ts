@@ -10,7 +10,6 @@ import {
 } from '../../kernel/platform/variables.ts';
 import { PartiesEnvironment } from '../contract.ts';
 
-/** The deployed settings of an order's external services. */
 export interface PartiesConfig {
   /** Base address of the stock service and referral program, or of the BigCommerce store, without a trailing slash. */
   readonly shopUrl: string;
@@ -24,9 +23,8 @@ export interface PartiesConfig {
     | { readonly shopSigningKey: string; readonly postmarkToken: string }
     | { readonly bigcommerceToken: string; readonly locationId: number; readonly postmarkToken: string };
   readonly postmark: {
-    /** Base address of the e-mail service, without a trailing slash. */
+    /** Without a trailing slash. */
     readonly url: string;
-    /** The sender's address. */
     readonly from: string;
     /**
      * Maximum time until the mailer's search finds an e-mail that was sent, in milliseconds. Set only for the sandbox,
@@ -35,7 +33,7 @@ export interface PartiesConfig {
      */
     readonly maxLagMs?: number;
   };
-  /** Maximum number of e-mails per day (UTC) to one recipient from one tenant in one mode. */
+  /** Per day (UTC), recipient, tenant and mode. */
   readonly emailsPerRecipient: number;
   /** The table of sending claims and e-mail counts. */
   readonly registryTable: string;
@@ -71,7 +69,7 @@ const partiesEnvironment = z.object({
 });
 
 /**
- * Reads the settings of the external services. Call it once, at startup.
+ * Call this once, at startup.
  *
  * @returns undefined when none of the variables is set: this deployment accepts no orders
  * @throws Error that names the missing or wrong variable

@@ -9,16 +9,16 @@ import type { OutboundPolicy } from '../../outbound/outbound-policy.ts';
 import { standardRetryAfter, tryReadJson, vendorFault } from '../../outbound/vendor-answers.ts';
 import type { Failure } from '../../payments/domain/payment.ts';
 
-/** The options for calls to one of the shop's services (shop-api.ts). */
 export interface ShopOptions {
-  /** Base address of the shop, without a trailing slash. */
+  /** Without a trailing slash. */
   readonly url: string;
   readonly policy: OutboundPolicy;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Sends one request. @default callOnce: HTTP */
+  /** @default callOnce: HTTP */
   readonly send?: SendRequest;
   /**
-   * Handling of calls whose attempts have all failed. Such calls are safe to repeat at any later time.
+   * Calls whose attempts have all failed are safe to repeat at any later time.
+   *
    * @default throw
    */
   readonly givenUp?: OnGivenUp;
@@ -26,12 +26,11 @@ export interface ShopOptions {
 
 interface ShopPost {
   readonly path: string;
-  /** The idempotency key. @default none: the call is idempotent by itself */
+  /** @default none: the call is idempotent by itself */
   readonly key?: string;
   readonly body?: object;
 }
 
-/** Sends one POST request to the shop. */
 export async function postOnce(
   { url, policy, send = callOnce }: Pick<ShopOptions, 'url' | 'policy' | 'send'>,
   { path, key, body = {} }: ShopPost,
@@ -46,10 +45,7 @@ export async function postOnce(
   return send({ method: 'POST', url: `${url}${path}`, headers, body: text, timeoutMs, party: policy.vendor });
 }
 
-/**
- * Sends a call that has an effect, with its idempotency key if it has one, and retries it. The shop stores keys
- * permanently, so a retry does not repeat the effect.
- */
+/** The shop stores idempotency keys permanently, so a retry does not repeat the effect. */
 export async function postToShop<T>(
   options: Omit<ShopOptions, 'givenUp'>,
   request: ShopPost & {
@@ -75,7 +71,7 @@ export async function postToShop<T>(
   return 'answer' in outcome ? outcome.answer : outcome;
 }
 
-/** Tests whether the service is available, by listing its objects for an order that does not exist. */
+/** Lists the service's objects for an order that does not exist. */
 export async function probeShop(
   vendor: string,
   { url, path, send = callOnce }: Pick<ShopOptions, 'url' | 'send'> & { readonly path: string },
@@ -93,7 +89,6 @@ export async function probeShop(
 
 const errorAnswer = z.object({ error: z.object({ code: z.string().min(1), message: z.string() }) });
 
-/** The statuses with which the shop refuses a request. */
 const REFUSALS: ReadonlySet<number> = new Set([409, 422]);
 
 /**

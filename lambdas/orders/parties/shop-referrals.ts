@@ -12,7 +12,7 @@ import { postOnce, refusalOf, type ShopOptions } from './shop-call.ts';
 
 export const CREDITS_PATH = '/referrals/credits';
 
-/** The operation name in this adapter's dead letters. The payload is the credit. */
+/** The operation in this adapter's dead letters. The payload is the credit. */
 export const CREDIT_OPERATION = 'credit.give';
 export const creditOrderSchema = z.strictObject({
   operationId: z

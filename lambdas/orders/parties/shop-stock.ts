@@ -10,8 +10,8 @@ import { postToShop, refusalOf, type ShopOptions } from './shop-call.ts';
 export const STOCK_PATH = '/stock/reservations';
 
 /**
- * The operation name in this adapter's dead letters. Reservations are not dead-lettered: an operator might redrive one
- * after its order was canceled.
+ * The operation in this adapter's dead letters. Reservations are not dead-lettered: an operator might redrive one after
+ * its order was canceled.
  */
 export const RELEASE_OPERATION = 'reservation.release';
 export const releaseSchema = z.strictObject({ reservationId: z.string().min(1) });
@@ -23,7 +23,7 @@ const reservation = z.object({
   status: z.enum(['reserved', 'released']),
 });
 
-/** Implements the stock service through the HTTP API of a shop. The shop keeps idempotency keys permanently. */
+/** The shop keeps idempotency keys permanently. */
 export function createShopStock(options: ShopOptions): StockKeeper {
   const { policy, givenUp = 'throw' } = options;
   const { vendor } = policy;
@@ -70,10 +70,7 @@ function readReservation(vendor: string, order: string, answer: HttpAnswer, nowM
   };
 }
 
-/**
- * Checks the response to a release.
- * @throws as `vendorFault` (TerminalError `<vendor>_refused` for a reservation that does not exist) and `readJson`
- */
+/** @throws as `vendorFault` (TerminalError `<vendor>_refused` for a reservation that does not exist) and `readJson` */
 function mustBeReleased(vendor: string, answer: HttpAnswer, nowMs: number): true {
   if (answer.status !== 200) throw vendorFault(vendor, answer, standardRetryAfter(answer, nowMs));
   readJson(vendor, reservation.extend({ status: z.literal('released') }), answer);

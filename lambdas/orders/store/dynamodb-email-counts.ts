@@ -10,8 +10,8 @@ import type { EmailCounts, OrderEmail } from '../use/order-parties.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 /**
- * Number of days for which a row is kept after the day whose e-mails it counts. An e-mail is retried for a shorter
- * time: at most three days for orders, and 14 days for receipts.
+ * Counted from the day whose e-mails the row counts. An e-mail is retried for a shorter time: at most three days for
+ * orders, and 14 days for receipts.
  */
 const KEPT_DAYS = 30;
 const COUNT = 'count';
@@ -33,7 +33,7 @@ export class DynamoDbEmailCounts implements EmailCounts {
   readonly #digest: Digest;
   readonly #most: number;
 
-  /** @param most maximum number of e-mails to one recipient on one day */
+  /** @param most e-mails to one recipient on one day */
   constructor(
     client: DynamoDBDocumentClient,
     table: string,
@@ -83,15 +83,12 @@ export class DynamoDbEmailCounts implements EmailCounts {
   }
 }
 
-/**
- * Converts an address to lower case, and removes a tag after `+`. At most mail services, addresses that differ only in
- * these parts belong to the same mailbox.
- */
+/** At most mail services, addresses that differ only in case or in a tag after `+` belong to the same mailbox. */
 function mailboxOf(address: string): string {
   return address.toLowerCase().replace(/^([^+@]*)\+[^@]*@/, '$1@');
 }
 
-/** Parses a row. Only for tests: production code uses the row only in the condition of its write. */
+/** Only for tests: production code uses the row only in the condition of its write. */
 export function parseEmailCount(item: Item): z.infer<typeof countItem> {
   return countItem.parse(item);
 }

@@ -39,10 +39,6 @@ import {
   withContacts,
 } from './order-items.ts';
 
-/**
- * Stores orders in the payment tables: their chains in the Ledger, their idempotency records, and the queue of open
- * orders.
- */
 export class DynamoDbOrders implements OrderStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -95,7 +91,6 @@ export class DynamoDbOrders implements OrderStore {
     const [recordReason] = written.kind === 'refused' ? written.reasons : [];
     const item = itemOf(recordReason);
     const existing = item === undefined ? undefined : parseRecord(item);
-    // If this call wrote the record, the first attempt to write was applied and the response was lost.
     if (existing?.status === 'COMPLETED' && existing.owner === record.owner) return { kind: 'committed' };
     return isRefused(recordReason) ? { kind: 'fenced', record: existing } : { kind: 'transition_exists' };
   }
@@ -118,7 +113,7 @@ export class DynamoDbOrders implements OrderStore {
   async listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]> {
     const found: OrderTransition[] = [];
     let from: Item | undefined;
-    // DynamoDB ends a page at 1 MB. If it returns a `LastEvaluatedKey`, the chain has further rows.
+    // DynamoDB ends a page at 1 MB.
     do {
       const input: QueryCommandInput = {
         TableName: this.#tables.ledger,
@@ -162,7 +157,7 @@ export class DynamoDbOrders implements OrderStore {
     return contactsPut(this.#tables, transition.order, newContacts(orderDetailsOf(transition)));
   }
 
-  /** Builds the put of a transition. Its condition lets only one writer take a position in the chain. */
+  /** The condition lets only one writer take a position in the chain. */
   #place(transition: OrderTransition): TransactItem {
     return {
       Put: {

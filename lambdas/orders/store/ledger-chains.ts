@@ -3,7 +3,6 @@ import type { OrderTransition } from '../domain/order-transition.ts';
 import type { OrderPlace, OrderTransitionReader } from '../use/order-store.ts';
 import { orderPartition, parseOrderTransition, withContacts } from './order-items.ts';
 
-/** Extends {@link LedgerTransitions} with reads of single transitions of orders. */
 export class LedgerChains extends LedgerTransitions implements OrderTransitionReader {
   async readOrderTransition({ orderId, sequence }: OrderPlace): Promise<OrderTransition | undefined> {
     const item = await this.readRow(orderPartition(orderId), sequence);

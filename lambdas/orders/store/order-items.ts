@@ -89,7 +89,7 @@ export function orderPartition(id: OrderId): string {
   return `${LedgerRow.order}${id}`;
 }
 
-/** Returns a transition as its row stores it: without personal data, which is in the details row. */
+/** The row has no personal data, which is in the details row. */
 export function storedOrderTransition(transition: OrderTransition): Item {
   return {
     ...transition,
@@ -113,13 +113,11 @@ const contactsItem = itemSchema<OrderContacts>()({
   returnUrl: z.string().exactOptional(),
 });
 
-/** Returns the personal data of a new order, with the salt of its commitment. */
 export function newContacts({ email, salt, emailHash, ...contacts }: OrderDetails): NewDetails {
   invariant(email !== undefined && salt !== undefined, 'a new order has no contacts');
   return { salt, details: contactsOf({ ...contacts, email }), ...defined({ emailHash }) };
 }
 
-/** Builds the put of the details row of a new order. */
 export function contactsPut(
   tables: Pick<StoreTables, 'registry'>,
   { id, createdAtMs }: Pick<Order, 'id' | 'createdAtMs'>,
@@ -130,8 +128,8 @@ export function contactsPut(
 }
 
 /**
- * Adds the order's contacts to its first transition; after their erasure, adds `detailsErased`. Returns every other
- * transition unchanged.
+ * Adds the contacts to an order's first transition, or `detailsErased` after their erasure.
+ *
  * @throws InvariantViolation as `readDetails`
  */
 export async function withContacts(

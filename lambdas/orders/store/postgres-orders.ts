@@ -33,7 +33,6 @@ import {
   withContacts,
 } from './order-items.ts';
 
-/** Converts the rows of orders. */
 export const ORDER_CHAIN: CopiedChain = {
   owns: (id) => parseOrderId(id) !== undefined,
   rowOf: (stored) => orderTransitionRow(parseOrderTransition(stored)),
@@ -49,7 +48,7 @@ export const ORDER_CHAIN: CopiedChain = {
   },
 };
 
-/** Stores orders in the same PostgreSQL tables as payments. Each write is one statement. */
+/** Orders are in the same PostgreSQL tables as payments. Each write is one statement. */
 export class PostgresOrders extends PostgresRecords implements OrderStore {
   readonly #queue: DueTools;
 
@@ -114,7 +113,7 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
     });
   }
 
-  /** Returns whether an earlier attempt of this call, whose response was lost, has appended the transitions. */
+  /** An earlier attempt of this call, whose response was lost, may have appended the transitions. */
   async #hasAppended({ transitions: [first] }: OrderAppend): Promise<boolean> {
     if (first === undefined) return false;
     const { order, sequence, hash } = first;
@@ -144,7 +143,7 @@ export class PostgresOrders extends PostgresRecords implements OrderStore {
   }
 }
 
-/** Returns the key of an order's queue entry, and the version that the entry had when it was read. */
+/** The key of the queue entry, and the version that the entry had when it was read. */
 function entryOf(open: OpenOrder): readonly unknown[] {
   const { kind, chain_id, subject } = workKeyOfOrder(open);
   return [kind, chain_id, subject, open.sequence];

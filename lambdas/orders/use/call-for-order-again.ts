@@ -19,18 +19,13 @@ interface CallAgain {
   readonly orderId: OrderId;
   readonly cause: Cause;
   readonly call: () => Promise<CallMadeAgain>;
-  /** The kind of fact that records the success of the call. */
   readonly applied: 'email_sent' | 'credited';
   readonly refused: 'email_refused' | 'credit_refused';
 }
 
 /**
- * Retries a call that failed in the order's driver, and records the outcome on the order. Makes no call and removes the
- * dead letter if the order cannot be fulfilled, if the order records that the call took effect, or, for an e-mail,
- * after an erasure. Makes no call and keeps the dead letter if the order or its payment is not found, if the payment
- * does not cover the order (refunded, disputed or too small), or if the external services are not deployed for the
- * order's mode. If a redrive was interrupted before it recorded the outcome, the next redrive repeats the call with the
- * same key, so that the call has no second effect.
+ * Only `stays` keeps the dead letter. If a redrive was interrupted before it recorded the outcome, the next redrive
+ * repeats the call with the same key, so that the call has no second effect.
  *
  * @throws the faults of the call, and RetryableError with a retry time if the outcome could not be recorded: the dead
  * letter stays in its queue, and the next redrive or redelivery records the outcome
@@ -57,8 +52,8 @@ export async function callForOrderAgain(
 }
 
 /**
- * Rethrows a fault of the store with a retry time. For a delayed call, this time causes a redelivery of the message.
- * Without it, the call would be dead-lettered as failed, although only its outcome could not be recorded.
+ * For a delayed call, the retry time causes a redelivery of the message. Without it, the call would be dead-lettered as
+ * failed, although only its outcome could not be recorded.
  */
 function retryLater(cause: unknown): never {
   if (!(cause instanceof RetryableError || cause instanceof AmbiguousError)) throw cause;

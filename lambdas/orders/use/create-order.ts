@@ -44,24 +44,18 @@ export interface CreateOrder {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** The current actor: the request, or the run of a job that finishes the order. */
+  /** The request, or the run of a job that finishes the order. */
   readonly cause: Cause;
-  /**
-   * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget begins at this time.
-   * @default now
-   */
+  /** By this process's clock. The time budget begins at this time. @default now */
   readonly receivedAtMs?: number;
-  /** Minor units. */
   readonly amountMinor: number;
   readonly currency: string;
   readonly source: string;
   readonly items: readonly OrderLine[];
   readonly email: string;
-  /** The keyed hash of `email`. */
   readonly emailHash?: string;
   readonly referrer?: string;
   readonly affiliate?: string;
-  /** The shop's order number. */
   readonly shopOrder?: number;
   readonly returnUrl?: string;
 }
@@ -71,16 +65,15 @@ type Refusal =
   /** No processor accepts the order's payment, or the shop has the other mode. Nothing was started. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor };
 
-/** Outcome of a request for an order. `unknown` is set if the order did not finish within the time of the request. */
+/** `unknown` is set if the order did not finish within the time of the request. */
 export type CreateOrderOutcome = Executed<Refusal>;
 
-/** Maximum time for which one request or job run continues an order, in milliseconds. */
+/** Maximum time for which one request or job run continues an order. */
 export const DRIVE_FOR_MS = (REQUEST_BUDGET_SECONDS - COMMIT_SECONDS) * 1000;
 
 /**
- * Creates an order, which consists of the charge, the reservation, the e-mail and the credit. No step takes effect
- * twice. The order is completed or fully reversed, or an operator must review it. A retry with the same key repeats no
- * step that has taken effect, whether the retry is concurrent or years later.
+ * The order is completed or fully reversed, or an operator must review it. A retry with the same key repeats no step
+ * that has taken effect, whether the retry is concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -143,8 +136,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   /**
-   * Called if no processor accepts the order's payment, or if the shop has the other mode: finds an order that has
-   * already begun, which then continues, and refuses a new order.
+   * Called if no processor accepts the order's payment, or if the shop has the other mode. An order that has already
+   * begun continues.
    */
   async #findBegun(why: NoProcessor): Promise<Attempt<OrderChain, Refusal>> {
     const { store, orders } = this.#tools;
@@ -179,8 +172,8 @@ class OrderOperation implements Operation<OrderChain, Driven, OrderAppend, Refus
   }
 
   /**
-   * If an error proves that nothing was sent, returns its cause. Only `NothingBegun` proves this: any other error may
-   * follow a call to the processor or an external service.
+   * Only `NothingBegun` proves that nothing was sent: any other error may follow a call to the processor or an external
+   * service.
    */
   unsent(error: unknown): unknown {
     return error instanceof NothingBegun ? error.cause : undefined;

@@ -18,7 +18,8 @@ export interface Drive extends OrderCallContext {
   /** Facts that are known but not yet in the chain. @default none */
   readonly learnt?: readonly OrderFact[];
   /**
-   * Called before each call that the order needs. If it returns false, the call is not made, and the turn ends.
+   * Called before each call that the order needs. If it returns false, the turn ends.
+   *
    * @default every call may be made
    */
   readonly mayCall?: (call: OrderCall) => Promise<boolean>;
@@ -28,23 +29,17 @@ export interface Drive extends OrderCallContext {
 export interface Driven {
   readonly chain: OrderChain;
   readonly drafts: readonly OrderDraft[];
-  /**
-   * The facts from which the drafts were decided. If a rival has taken the drafts' position in the chain, new drafts
-   * are decided from the same facts.
-   */
+  /** If a rival has taken the drafts' position in the chain, new drafts are decided from the same facts. */
   readonly learnt: readonly OrderFact[];
-  /** Whether the order has a result. Without one, the response is 202 `processing`. */
+  /** If false, the response is 202 `processing`. */
   readonly concluded: boolean;
 }
 
-/** Minimum remaining time for a call to begin, in milliseconds. */
+/** Minimum remaining time for a call to begin. */
 const SHORTEST_CALL_MS = 1_000;
 /** Calls that may take effect only if the order is paid. */
 const EFFECTS: ReadonlySet<OrderCall> = new Set(['reserve', 'send_email', 'credit']);
-/**
- * Maximum number of steps in a turn: each call once, the transitions before and after it, and some repetitions because
- * of rivals.
- */
+/** Each call once, the transitions before and after it, and some repetitions because of rivals. */
 const MAX_STEPS = 60;
 
 /**
@@ -133,10 +128,7 @@ class OrderTurn {
     return !isMissing;
   }
 
-  /**
-   * Writes the drafts. If a rival has taken their position, reads the chain again, and decides the learnt facts again.
-   * @returns false if a rival has taken the position
-   */
+  /** @returns false if a rival has taken the position of the drafts */
   async #written(): Promise<boolean> {
     if (this.#drafts.length === 0) return true;
     const appended = await appendDrafts(this.#tools, this.#chain, this.#drafts, this.#context.cause);
@@ -177,7 +169,7 @@ export interface AppendTools extends Pick<OrderTools, 'digest' | 'alarm'> {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Appends drafts to the chain. @returns the new chain, or undefined when a rival has taken their position */
+/** @returns undefined when a rival has taken the position of the drafts */
 export async function appendDrafts(
   tools: AppendTools,
   chain: OrderChain,
@@ -194,8 +186,8 @@ export async function appendDrafts(
 }
 
 /**
- * Raises an alarm if a draft puts the order in review. Call it before the write, because the response to the write may
- * be lost: raising an alarm twice is better than losing it.
+ * Call this before the write, because the response to the write may be lost: raising an alarm twice is better than
+ * losing it.
  */
 export function raiseAlarms({ alarm }: Pick<OrderTools, 'alarm'>, drafts: readonly OrderDraft[]): void {
   const review = drafts.find(({ type }) => type === 'order.review_required');

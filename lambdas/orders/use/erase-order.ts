@@ -12,14 +12,14 @@ export interface EraseOrderTools {
   readonly erase: (order: Pick<Order, 'id' | 'tenantId' | 'mode'>) => Promise<unknown>;
 }
 
-/** The outcomes of an erasure, in order of precedence. */
+/** In order of precedence. */
 export type EraseOrderOutcome =
   | { readonly kind: 'not_found' }
-  /** The order is not settled, or its request is in progress, so its contacts may still be needed. */
+  /** The contacts may still be needed. */
   | { readonly kind: 'unfinished' }
   | { readonly kind: 'erased' };
 
-/** Erases the contacts of a settled order. Repeating the erasure has no further effect. */
+/** Repeating the erasure has no further effect. */
 export async function eraseOrder(
   { orders, records, erase }: EraseOrderTools,
   orderId: OrderId,

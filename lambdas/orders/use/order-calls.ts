@@ -35,7 +35,7 @@ export interface OrderTools extends ChangePaymentTools {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
   readonly mailer: Mailer;
-  /** Selects the processor of a new payment. @default `processor` */
+  /** For a new payment. @default `processor` */
   readonly choose?: ChooseProcessor;
   /**
    * The only mode in which new orders are accepted and external services are called, because the shop has this mode.
@@ -51,7 +51,7 @@ function notThere(): never {
   invariant(false, 'an external service that is not configured was called');
 }
 
-/** Stubs for the external services if no shop is configured. Every call to a stub throws an InvariantViolation. */
+/** For a deployment without a shop. */
 export const NO_PARTIES: Required<Pick<OrderTools, 'stock' | 'referrals' | 'mailer' | 'ordersOf'>> = {
   stock: { reserve: notThere, release: notThere },
   referrals: { credit: notThere },
@@ -62,22 +62,19 @@ export const NO_PARTIES: Required<Pick<OrderTools, 'stock' | 'referrals' | 'mail
 type PaymentFact = Extract<OrderFact, { kind: 'payment' }>;
 
 export interface OrderCallContext {
-  /** The driver of the order: the request, or a run of a job. */
+  /** The request, or a run of a job. */
   readonly cause: Cause;
-  /** Deadline of every call, in Unix milliseconds. */
+  /** Deadline of every call. */
   readonly untilMs: number;
   /** Whether it is proven that no earlier driver has requested the payment. */
   readonly nothingSent: boolean;
 }
 
-/**
- * Timeout of a call to the stock service, in milliseconds. It equals the timeout of a processor, because the order
- * depends on the response.
- */
+/** Equals the timeout of a processor, because the order depends on the response. */
 const STOCK_TIMEOUT_MS = 8_000;
-/** Timeout of a call for an e-mail or a credit, in milliseconds. Both can be repeated later. */
+/** An e-mail and a credit can be repeated later. */
 const LATE_TIMEOUT_MS = 4_000;
-/** The tag of confirmation e-mails in the mailer's statistics. */
+/** In the mailer's statistics. */
 const CONFIRMATION_TAG = 'order-confirmation';
 
 /**
@@ -95,8 +92,6 @@ export class NothingBegun extends Error {
 }
 
 /**
- * Makes the call of one step, with the step's idempotency key.
- *
  * @returns the fact that the call established; undefined if there is none, so that a later turn repeats the call
  * @throws NothingBegun if the payment has provably not begun
  */
@@ -170,8 +165,8 @@ function limitOf({ clock }: OrderTools, mostMs: number, { untilMs }: OrderCallCo
 // ------------------------------------------------------------------------------------------------------------- the payment
 
 /**
- * Reads the payment. If there is none, creates it, unless the order is older than {@link CHARGE_WINDOW_MS}. After the
- * payment has begun, its own claim, inquiry and callbacks determine its outcome.
+ * A payment is not created if the order is older than {@link CHARGE_WINDOW_MS}. After the payment has begun, its own
+ * claim, inquiry and callbacks determine its outcome.
  */
 async function askForPayment(
   tools: OrderTools,
@@ -181,7 +176,7 @@ async function askForPayment(
 ): Promise<OrderFact | undefined> {
   const { store, clock } = tools;
   const ageMs = clock.nowMs() - order.createdAtMs;
-  // A new order has no payment yet, so the read before the charge is skipped.
+  // A new order has no payment yet.
   const isFresh = context.nothingSent && ageMs <= CHARGE_WINDOW_MS;
   let chain = isFresh ? undefined : await readChain(store, order.paymentId);
   if (chain === undefined && ageMs > CHARGE_WINDOW_MS) {
@@ -245,10 +240,7 @@ async function factOfBooks(
   return read !== undefined && isAsPosted(read.charge, read.chain.state) ? paymentFact(read.chain.state) : undefined;
 }
 
-/**
- * Reads the payment's own charge, and records its facts.
- * @returns undefined if this deployment does not call the payment's processor, or if the charge's id is not known
- */
+/** @returns undefined if this deployment does not call the payment's processor, or if the charge's id is not known */
 async function readOwnCharge(
   tools: OrderTools,
   chain: PaymentChain,
@@ -261,7 +253,7 @@ async function readOwnCharge(
   return readChargeBeforeSend({ ...tools, processor, cause }, { operationId, paymentId, chargeId }, chain);
 }
 
-/** Reads the payment. @returns undefined when there is none, or the store is unavailable */
+/** @returns undefined when there is no payment, or the store is unavailable */
 export async function readOrderPayment(
   { store }: { readonly store: Pick<PaymentStore, 'listTransitions'> },
   { paymentId }: Order,
@@ -301,7 +293,7 @@ async function takePayment(
         fingerprint: fingerprintOf(tools.digest, { body: { payment_of: id }, query: {} }),
         requestId,
         cause,
-        // Set the arrival time so that the payment's time budget ends at `untilMs`.
+        // The payment's time budget ends at `untilMs`.
         receivedAtMs: untilMs - REQUEST_BUDGET_SECONDS * 1000,
         claimedAtMs: order.createdAtMs,
         amountMinor,
@@ -326,7 +318,7 @@ async function isUnbegun({ store }: OrderTools, { paymentId }: Order): Promise<b
   return (await store.readPayment(paymentId)) === undefined;
 }
 
-/** Refunds or cancels the payment, unless nothing remains to be reversed. Each attempt has its own idempotency key. */
+/** Each attempt has its own idempotency key. */
 async function reverse(
   tools: OrderTools,
   order: Order,
@@ -365,8 +357,8 @@ async function reverse(
 }
 
 /**
- * Returns whether another attempt is needed: this attempt failed, or it refunded only the remainder because a refund by
- * another actor was pending, and that refund has failed since.
+ * Another attempt is also needed if this one refunded only the remainder because a refund by another actor was pending,
+ * and that refund has failed since.
  */
 function isAttemptOver(operationId: OperationId, state: PaymentState): boolean {
   const change = changeOf(state, operationId);
@@ -381,10 +373,7 @@ function reversalOf({ payment: { status } }: PaymentState): ReversalKind | undef
   return status === 'requires_action' || status === 'requires_capture' ? 'cancel' : undefined;
 }
 
-/**
- * Returns whether nothing remains to be reversed. Stray charges are ignored, because a separate queue returns their
- * money.
- */
+/** Stray charges are ignored, because a separate queue returns their money. */
 function isReversed(state: PaymentState): boolean {
   const { status, chargeId } = state.payment;
   if (status === 'failed' || status === 'canceled') return true;
@@ -453,9 +442,8 @@ async function sendEmail(
 }
 
 /**
- * Reports that the contacts row of an order was lost, and returns the fact that the e-mail or the credit failed. An
- * erasure waits until both have an outcome, but a restore may have lost the row. The order continues without the e-mail
- * or the credit.
+ * An erasure waits until the e-mail and the credit have an outcome, but a restore may have lost the contacts row. The
+ * order continues without the e-mail or the credit.
  */
 function contactsLost<Kind extends OrderFact['kind']>(
   { report }: OrderTools,
@@ -470,7 +458,7 @@ function reportGivenUp({ report }: OrderTools, { reason }: { readonly reason: st
   report(new TerminalError(reason, 'A call for the order was dead-lettered.'));
 }
 
-/** Builds the confirmation e-mail. Uses only fields that never change, so that every attempt sends the same e-mail. */
+/** Uses only fields that never change, so that every attempt sends the same e-mail. */
 export function confirmationEmail(
   { id, amountMinor, currency }: Order,
   { items }: OrderDetails,

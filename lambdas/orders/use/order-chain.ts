@@ -7,16 +7,15 @@ import { type OrderDetails, type OrderTransition, orderDetailsOf } from '../doma
 import { parseOrderId } from '../ids.ts';
 import type { OrderStore } from './order-store.ts';
 
-/** The current state of an order's chain. */
 export interface OrderChain {
   readonly newest: OrderTransition;
   readonly order: Order;
   readonly details: OrderDetails;
-  /** Time at which the order last went into review, in Unix milliseconds. @default the order was never in review */
+  /** Time at which the order last went into review. @default the order was never in review */
   readonly reviewedAtMs?: number;
 }
 
-/** Page size, in transitions. An order's chain is always shorter, because each step has only a few transitions. */
+/** An order's chain is always shorter, because each step has only a few transitions. */
 export const LONGEST_ORDER_CHAIN = 100;
 
 export function orderChainOf(transitions: readonly OrderTransition[]): OrderChain {
@@ -26,7 +25,6 @@ export function orderChainOf(transitions: readonly OrderTransition[]): OrderChai
   return { newest, order: newest.order, details: orderDetailsOf(first), ...reviewOf(transitions) };
 }
 
-/** Returns the chain with the transitions appended. */
 export function withTransitions(chain: OrderChain, transitions: readonly OrderTransition[]): OrderChain {
   const newest = transitions.at(-1);
   return newest === undefined ? chain : { ...chain, newest, order: newest.order, ...reviewOf(transitions) };
@@ -38,8 +36,6 @@ function reviewOf(transitions: readonly OrderTransition[]): Pick<OrderChain, 're
 }
 
 /**
- * Reads the chain of an order with strong consistency.
- *
  * @returns undefined when there is no such order
  * @throws RetryableError when the store is unavailable
  */
@@ -56,8 +52,6 @@ export async function readOrderChain(
 }
 
 /**
- * Reads the current order with strong consistency.
- *
  * @returns undefined when there is no such order, or it belongs to another tenant or mode
  * @throws RetryableError when the store is unavailable
  */

@@ -16,7 +16,7 @@ export interface OrderItem {
   readonly quantity: number;
 }
 
-/** A call whose attempts have all failed. It is stored in a queue, so the caller must not repeat it. */
+/** The call is stored in a queue, so the caller must not repeat it. */
 export type GivenUpCall =
   /** A delayed message triggers the last attempt. Its consumer records the outcome in the order. */
   | { readonly kind: 'queued' }
@@ -27,7 +27,6 @@ export interface ReservationOrder {
   readonly operationId: OperationId;
   readonly orderId: OrderId;
   readonly items: readonly OrderItem[];
-  /** The shop's order number. */
   readonly shopOrder?: number;
 }
 
@@ -38,9 +37,9 @@ export type ReservationOutcome =
 
 export interface StockKeeper {
   reserve(order: ReservationOrder, limit: CallLimit): Promise<ReservationOutcome>;
-  /** Releases a reservation. Idempotent: a released reservation stays released. */
+  /** Idempotent: a released reservation stays released. */
   release(reservation: Reservation, limit: CallLimit): Promise<void>;
-  /** Adds a note to the shop's order when a dead-lettered note is redriven. @default the shop has no notes */
+  /** Called when a dead-lettered note is redriven. @default the shop has no notes */
   note?(note: ShopNote, limit: CallLimit): Promise<void>;
 }
 
@@ -51,7 +50,6 @@ interface ShopNote {
   readonly orderStatus: 'paid' | 'canceled';
 }
 
-/** A reservation to release, with its items. */
 interface Reservation extends Pick<ReservationOrder, 'items' | 'shopOrder'> {
   readonly reservationId: string;
   /** Absent in dead letters of a stock service that needs only the reservation's id. */
@@ -62,7 +60,6 @@ export interface CreditOrder {
   readonly operationId: OperationId;
   readonly orderId: OrderId;
   readonly referrer: string;
-  /** Minor units. */
   readonly amountMinor: number;
   readonly currency: string;
 }
@@ -71,14 +68,13 @@ export type CreditOutcome =
   | { readonly kind: 'credited'; readonly creditId: string }
   | GivenUpCall
   | { readonly kind: 'refused'; readonly failure: Failure }
-  /** The shop has no referral program, so no referrer is ever credited. */
   | { readonly kind: 'no_referral_program' };
 
 export interface ReferralProgram {
   credit(order: CreditOrder, limit: CallLimit): Promise<CreditOutcome>;
 }
 
-/** An e-mail. It is sent once for each operation id. */
+/** The e-mail is sent once for each operation id. */
 export interface OrderEmail {
   readonly operationId: OperationId;
   /** The order that records the outcome. @default none: a receipt */
@@ -90,9 +86,9 @@ export interface OrderEmail {
   readonly paymentId?: PaymentId;
   /** The tenant whose limit of e-mails per day and recipient applies. */
   readonly tenantId: TenantId;
-  /** The mode of the order or the payment. Only the sandbox sends test-mode e-mails. */
+  /** Only the sandbox sends test-mode e-mails. */
   readonly mode: Mode;
-  /** Time that determines the day on which the e-mail is counted, in Unix milliseconds. The same for every attempt. */
+  /** Determines the day on which the e-mail is counted. The same for every attempt. */
   readonly dueAtMs: number;
   readonly to: string;
   readonly subject: string;
@@ -113,7 +109,7 @@ export type EmailOutcome =
 /** Limits the number of e-mails per day (UTC) to one recipient from one tenant in one mode. */
 export interface EmailCounts {
   /**
-   * Counts an e-mail. An e-mail that was counted before is admitted, but not counted again.
+   * An e-mail that was counted before is admitted, but not counted again.
    *
    * @returns whether the e-mail may be sent
    */

@@ -7,14 +7,14 @@ import type { OrderTransition } from '../domain/order-transition.ts';
 
 export interface OrderClaim {
   readonly record: OpenRecord;
-  /** The first transition. Omitted when the transition exists and only the record was lost. */
+  /** Omitted when the transition exists and only the record was lost. */
   readonly first?: OrderTransition;
 }
 
 export interface OrderAppend {
-  /** The new transitions, in order. Empty in a commit when the order already has the state of the stored response. */
+  /** In order. Empty in a commit when the order already has the state of the stored response. */
   readonly transitions: readonly OrderTransition[];
-  /** The queue entry to write. Present if the order is not settled and not queued yet. */
+  /** Present if the order is not settled and not queued yet. */
   readonly open?: OpenOrder;
 }
 
@@ -23,45 +23,36 @@ export interface OrderCommit extends OrderAppend {
   readonly expects: ExpectedRecord;
 }
 
-/** The position of an order's transition in the Ledger. */
 export interface OrderPlace {
   readonly orderId: OrderId;
   readonly sequence: number;
 }
 
 export interface OrderTransitionReader {
-  /** Reads one transition with strong consistency. @returns undefined if it does not exist */
+  /** Strongly consistent. @returns undefined if it does not exist */
   readOrderTransition(place: OrderPlace): Promise<OrderTransition | undefined>;
 }
 
 /**
- * The chains of orders. Orders use the same idempotency records as all other operations; `PaymentStore` takes over,
- * releases and reads these records.
+ * Orders use the same idempotency records as all other operations; `PaymentStore` takes over, releases and reads these
+ * records.
  */
 export interface OrderStore {
   /** Writes the record and, if given, the first transition with the order's contacts, in one transaction. */
   claimOrder(claim: OrderClaim): Promise<ClaimOutcome>;
-  /**
-   * Writes the stored response and the order's new transitions in one transaction, if the owner still holds the claim.
-   */
+  /** Writes everything in one transaction, if the owner still holds the claim. */
   commitOrder(commit: OrderCommit): Promise<CommitOutcome>;
   /**
-   * Appends transitions. Rivals are fenced only by the chain: each position can be taken once. `transition_exists`: the
-   * position is already taken.
+   * Rivals are fenced only by the chain: each position can be taken once. `transition_exists`: the position is already
+   * taken.
    */
   appendToOrder(append: OrderAppend): Promise<{ readonly kind: 'appended' | 'transition_exists' }>;
-  /** Lists transitions of an order, oldest first, with strong consistency. */
+  /** Oldest first, with strong consistency. */
   listOrderTransitions(orderId: OrderId, page: TransitionPage): Promise<readonly OrderTransition[]>;
-  /** Lists the open orders that are due, longest overdue first. */
+  /** Due orders, longest overdue first. */
   openOrders(due: Due): Promise<readonly OpenOrder[]>;
-  /**
-   * Sets the time at which the order is next due. Has no effect if the order was closed or reopened after the entry was
-   * read.
-   */
+  /** Has no effect if the order was closed or reopened after the entry was read. */
   postponeOrder(open: OpenOrder, dueAtMs: number): Promise<void>;
-  /**
-   * Deletes the queue entry if it has not changed. If the order was reopened after the entry was read, the order stays
-   * in the queue.
-   */
+  /** If the order was reopened after the entry was read, the order stays in the queue. */
   closeOrder(open: OpenOrder): Promise<void>;
 }

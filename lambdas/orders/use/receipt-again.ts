@@ -7,9 +7,8 @@ import { type PaymentChain, readChain } from '../../payments/use/payment-chain.t
 import type { PaymentStore } from '../../payments/use/payment-store.ts';
 
 /**
- * Returns whether a receipt may be sent: the merchant still has a part of the money that is neither disputed nor being
- * refunded, and the address was not erased since the event. A partial refund does not matter, because the receipt is
- * about the charge.
+ * A receipt is due while the merchant has a part of the money that is neither disputed nor being refunded. A partial
+ * refund does not matter, because the receipt is about the charge.
  */
 export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'state'>): boolean {
   const { chargeId } = state.payment;
@@ -18,9 +17,8 @@ export function isReceiptDue({ first, state }: Pick<PaymentChain, 'first' | 'sta
 }
 
 /**
- * Sends a receipt that has been in a queue for at most two weeks, if it is still due. If a real mailer has replaced the
- * sandbox in the meantime, a test-mode receipt is refused. While the sandbox is the only mailer, a live-mode receipt
- * stays in the queue.
+ * The receipt has been in a queue for at most two weeks. If a real mailer has replaced the sandbox in the meantime, a
+ * test-mode receipt is refused. While the sandbox is the only mailer, a live-mode receipt stays in the queue.
  *
  * @param ordersOf `live` if the mailer reaches real mailboxes, `test` if it is the sandbox
  */
