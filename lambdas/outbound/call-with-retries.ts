@@ -5,18 +5,14 @@ import { type CircuitBreaker, isCircuitOpen } from './circuit-breaker.ts';
 import type { Fault, OutboundCall, OutboundObserver } from './outbound-calls.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
-/** Maximum waits before further attempts of a call. */
 export const VENDOR_WAITS = {
-  /** In milliseconds. The actual waits have full jitter. */
+  /** The actual waits have full jitter. */
   inProcessMs: [500, 2_000, 5_000],
-  /** The last wait, in seconds. A queued message is delayed by this time, so that no process has to wait. */
+  /** A queued message is delayed by this time, so that no process has to wait. */
   delayedSeconds: 30,
 } as const;
 
-/**
- * Minimum remaining time to start a call, in milliseconds. With less time, the call would probably time out, and its
- * outcome would be unknown.
- */
+/** With less time, the call would probably time out, and its outcome would be unknown. */
 const SHORTEST_CALL_MS = 250;
 
 export interface RetryTools {
@@ -28,7 +24,7 @@ export interface RetryTools {
   readonly budget: RetryBudget;
   readonly timeoutMs: number;
   readonly probeTimeoutMs: number;
-  /** Maximum waits before further attempts, in milliseconds. The actual waits have full jitter. */
+  /** The actual waits have full jitter. */
   readonly waitsMs: readonly number[];
 }
 
@@ -47,23 +43,19 @@ interface Progress {
    * fault, and the time at which it ended.
    */
   unanswered?: { readonly fault: AmbiguousError; readonly atMs: number };
-  /** The fault of the latest failed step. Until a step fails, a fault that says that no time was left for the call. */
+  /** Until a step fails, a fault that says that no time was left for the call. */
   fault: Fault;
-  /** Minimum wait until the next step begins, in milliseconds from now. */
+  /** Minimum wait until the next step begins. */
   waitAtLeastMs: number;
 }
 
-/** Result of one step, or of its look-up. After `send`, the call is sent; after `next`, the next step begins. */
+/** After `send`, the call is sent; after `next`, the next step begins. */
 type StepResult<T> =
   | { readonly kind: 'answered'; readonly answer: T }
   | { readonly kind: 'send' }
   | { readonly kind: 'next' }
   | { readonly kind: 'give_up' };
 
-/**
- * Makes one call, with at most one further attempt after each of the waits, within the deadline and the retry budget,
- * and never while the breaker is open.
- */
 export async function callWithRetries<T>(
   tools: RetryTools,
   call: OutboundCall<T>,
@@ -88,8 +80,8 @@ export async function callWithRetries<T>(
 }
 
 /**
- * Looks up an earlier send whose outcome is unknown. Returns `send` only if there is no such send, if that send was
- * provably not applied, or if repeating the call is harmless.
+ * Returns `send` only if there is no send whose outcome is unknown, if that send was provably not applied, or if
+ * repeating the call is harmless.
  */
 async function lookUpBeforeResend<T>(
   tools: RetryTools,
@@ -137,9 +129,8 @@ async function send<T>(
 }
 
 /**
- * Calls the vendor once. Returns undefined if the deadline or the retry budget does not allow the call. Every call
- * after the first step uses the budget, even if the first step sent nothing. Otherwise, all calls that waited for an
- * open breaker would be sent at the moment when it closes.
+ * Every call after the first step uses the budget, even if the first step sent nothing. Otherwise, all calls that
+ * waited for an open breaker would be sent at the moment when it closes.
  */
 async function reach<R>(
   { vendor, clock, breaker, budget, observer, timeoutMs, probeTimeoutMs }: RetryTools,
@@ -164,10 +155,7 @@ async function reach<R>(
   });
 }
 
-/**
- * Records why this step failed.
- * @throws every error that is not a `Fault`
- */
+/** @throws every error that is not a `Fault` */
 function learn({ vendor }: RetryTools, progress: Progress, error: unknown): StepResult<never> {
   if (error instanceof TerminalError) {
     progress.fault = error;

@@ -14,9 +14,8 @@ export interface BreakerSettings {
  * After a pause, one *read* probes whether the vendor is available again. A write is never the probe.
  */
 export interface CircuitBreaker {
-  /** Returns whether the breaker is closed. While it is closed, calls are sent without a probe. */
+  /** While the breaker is closed, calls are sent without a probe. */
   isClosed(): boolean;
-  /** Returns the fault with which an open breaker refuses a call. */
   refusal(): RetryableError;
   /**
    * Returns immediately while the breaker is closed. While the breaker is half-open, runs the probe, or waits for the
@@ -40,21 +39,19 @@ export interface CircuitBreaker {
 
 export interface CircuitBreakerOptions {
   readonly settings: BreakerSettings;
-  /** Reads the vendor's health. Throws if the vendor is unavailable. */
+  /** Throws if the vendor is unavailable. */
   readonly probe: () => Promise<void>;
-  /**
-   * Returns whether an error indicates that the vendor is unavailable. Other errors are thrown without being counted.
-   */
+  /** Other errors are thrown without being counted. */
   readonly isFailure: (error: unknown) => boolean;
-  /** The clock that measures the pause. @default the system clock */
+  /** Measures the pause. @default the system clock */
   readonly clock?: Pick<Clock, 'nowMs'>;
   /** The prefix of the fault's code. @default processor */
   readonly party?: string;
-  /** Called each time the breaker opens, including after a failed probe. */
+  /** Also called after a failed probe. */
   readonly onOpened?: () => void;
 }
 
-/** Creates the breaker of one vendor in this process. Its state is in memory and is not shared with other processes. */
+/** The state is in memory and is not shared with other processes. */
 export function createCircuitBreaker(options: CircuitBreakerOptions): CircuitBreaker {
   return new InProcessCircuitBreaker(options);
 }
@@ -64,7 +61,7 @@ class InProcessCircuitBreaker implements CircuitBreaker {
   readonly #clock: Pick<Clock, 'nowMs'>;
   readonly #party: string;
   #failures = 0;
-  /** The end of the pause, in Unix milliseconds. Absent while the breaker is closed. */
+  /** The end of the pause. Absent while the breaker is closed. */
   #openUntilMs: number | undefined;
   /** The probe, while the breaker is half-open. Resolves to the probe's error, if the probe fails. */
   #probing: Promise<unknown> | undefined;
@@ -159,7 +156,7 @@ class InProcessCircuitBreaker implements CircuitBreaker {
   }
 }
 
-/** Returns whether a breaker refused the call, so that nothing was sent. */
+/** The breaker refused the call, so nothing was sent. */
 export function isCircuitOpen(error: unknown, party: string): error is RetryableError {
   return error instanceof RetryableError && error.code === `${party}_circuit_open`;
 }

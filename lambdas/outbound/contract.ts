@@ -1,13 +1,12 @@
 /** Payload with which the operator's command invokes the dead-letter function. */
 export interface DeadLetterRequest {
   readonly action: 'list' | 'redrive';
-  /** Maximum number of dead letters, 1 to MAX_DEAD_LETTERS. */
+  /** 1 to MAX_DEAD_LETTERS. */
   readonly atMost: number;
 }
 
 /**
- * Maximum number of dead letters per run. While a vendor is unavailable, each of its dead letters takes seconds, so a
- * larger number would not fit into one run.
+ * While a vendor is unavailable, each of its dead letters takes seconds, so a larger number would not fit into one run.
  */
 export const MAX_DEAD_LETTERS = 100;
 
@@ -15,14 +14,13 @@ export interface DeadLetterResponse {
   readonly deadLetters: readonly DeadLetterReport[];
 }
 
-/** One dead letter as shown to an operator, without its payload. */
 export interface DeadLetterReport {
   readonly id: string;
   readonly vendor: string;
   readonly operation: string;
-  /** The order that the call belongs to; null for a call without an order. */
+  /** Null for a call without an order. */
   readonly order: string | null;
-  /** Time at which the call was stored, in Unix milliseconds. */
+  /** Time at which the call was stored. */
   readonly keptSinceMs: number;
   /** Whether the call may have been applied, for example because it was sent but got no response. */
   readonly mayBeApplied: boolean;

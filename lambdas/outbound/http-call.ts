@@ -40,11 +40,11 @@ const DEFAULT_ANSWER_BYTES = 64 * 1_024;
 const BEFORE_SENDING = new Set(['connect', 'getaddrinfo']);
 const CONNECT_TIMEOUT = 'UND_ERR_CONNECT_TIMEOUT';
 
-/** Sends one request once, and throws the faults of `callOnce`. */
+/** Throws the faults of `callOnce`. */
 export type SendRequest = (call: HttpCall) => Promise<HttpAnswer>;
 
 /**
- * Sends one request once. Does not retry and does not follow redirects.
+ * Does not retry and does not follow redirects.
  *
  * @throws RetryableError `<party>_unreachable` if no connection was made, so nothing was sent
  * @throws AmbiguousError `<party>_timeout`, `<party>_connection_lost` or `<party>_answer_too_large`

@@ -15,34 +15,28 @@ import { createRetryBudget } from './retry-budget.ts';
 import type { DeadLetters } from './use/dead-letters.ts';
 
 export interface OutboundPolicyOptions {
-  /** Name of the vendor in lower case, which is the prefix of its fault codes. */
+  /** In lower case, as the prefix of the vendor's fault codes. */
   readonly vendor: string;
   readonly clock: Clock;
   readonly entropy: Pick<Entropy, 'fraction'>;
   readonly observer: OutboundObserver;
   readonly deadLetters: DeadLetters;
-  /** Time limit of one attempt, in milliseconds. */
+  /** The time limit of one attempt. */
   readonly timeoutMs: number;
-  /** Reads the vendor's health. @throws if the vendor is unavailable or does not respond within the limit */
+  /** @throws if the vendor is unavailable or does not respond within the limit */
   readonly probe: (limit: { readonly timeoutMs: number }) => Promise<void>;
-  /**
-   * The settings of the circuit breaker.
-   * @default five consecutive failures open the breaker for 10 seconds
-   */
+  /** @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
-  /** Maximum waits before further attempts in this process, in milliseconds. @default 500, 2,000 and 5,000 */
+  /** @default 500, 2,000 and 5,000 */
   readonly waitsMs?: readonly number[];
 }
 
 const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10_000 };
 
-/** Time limit of a health check, in milliseconds. A healthy vendor responds faster, because the check does no work. */
+/** A healthy vendor responds faster, because the check does no work. */
 const PROBE_TIMEOUT_MS = 2_000;
 
-/**
- * The policy for calls to a vendor. Only this layer retries: adapters send once, and callers of the policy do not retry
- * within their own request.
- */
+/** Only this layer retries: adapters send once, and callers of the policy do not retry within their own request. */
 export interface OutboundPolicy {
   readonly vendor: string;
   /**
@@ -54,7 +48,7 @@ export interface OutboundPolicy {
    */
   call<T>(call: OutboundCall<T>): Promise<T>;
   /**
-   * Makes a call like `call`. If its attempts fail, stores it in a queue with this payload, as `givenUp` specifies.
+   * If the attempts of the call fail, stores it in a queue with this payload, as `givenUp` specifies.
    *
    * @throws as `call`, if the call is not stored
    */
@@ -63,11 +57,11 @@ export interface OutboundPolicy {
     payload: object,
     givenUp?: Exclude<OnGivenUp, 'throw'>,
   ): Promise<T | DeadLettered>;
-  /** Makes a call without effects. @throws as `call` */
+  /** @throws as `call` */
   read<T>(read: OutboundRead<T>): Promise<T>;
 }
 
-/** Creates the policy of one vendor in this process, with its own breaker and retry budget. */
+/** The policy has its own breaker and retry budget, in this process. */
 export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPolicy {
   const { vendor, clock, observer, deadLetters, probe } = options;
   const breaker = createCircuitBreaker({
@@ -132,10 +126,7 @@ export function createOutboundPolicy(options: OutboundPolicyOptions): OutboundPo
   };
 }
 
-/**
- * Returns whether an error indicates that the vendor is unavailable, or that it denies access. A refusal of the call or
- * a rate limit indicates neither.
- */
+/** The vendor is unavailable, or denies access. A refusal of the call or a rate limit indicates neither. */
 function isVendorUnhealthy(vendor: string, error: unknown): boolean {
   if (error instanceof AmbiguousError) return true;
   return isFault(error) && [`${vendor}_unreachable`, `${vendor}_unauthorized`].includes(error.code);

@@ -2,10 +2,7 @@ import { MetricUnit } from '@aws-lambda-powertools/metrics';
 import { OUTBOUND_SERVICE, type OutboundMetric, VENDOR_DIMENSION } from '../kernel/contract/metrics.ts';
 import type { Instruments } from '../kernel/platform/instruments.ts';
 
-/**
- * Counts calls, retries and the other outbound metrics per vendor. Each count is one line in CloudWatch's embedded
- * metric format in the caller's log.
- */
+/** Each count is one line in CloudWatch's embedded metric format in the caller's log. */
 export function outboundTelemetry(instruments: Instruments): {
   readonly count: (vendor: string, count: OutboundMetric) => void;
 } {

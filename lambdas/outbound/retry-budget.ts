@@ -3,15 +3,14 @@
  * retry. At all times, attempts ≤ 1.2 × calls + 10.
  */
 export interface RetryBudget {
-  /** Adds a fifth of a retry to the budget, once per call. */
+  /** Called once for each call. */
   earn(): void;
-  /** Uses up one retry of the budget. Returns false if none remains. */
+  /** Returns false if no retry remains. */
   take(): boolean;
 }
 
 /**
- * Budget that each call adds, in fifths of a retry, so that it is an integer. On average, it allows 1.2 attempts per
- * call, in addition to the reserve.
+ * In fifths of a retry, so that it is an integer. On average, allows 1.2 attempts per call, in addition to the reserve.
  */
 const FIFTHS_PER_CALL = 1;
 const FIFTHS_PER_RETRY = 5;

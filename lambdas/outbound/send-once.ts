@@ -29,9 +29,7 @@ export type SendOutcome =
   | { readonly kind: 'needs_review' }
   | DeadLettered;
 
-/** Options that the caller of an adapter passes. */
 export interface SendOptions {
-  /** Unix milliseconds. */
   readonly deadlineMs: number;
   /** Handling of a call whose attempts have all failed. @default 'throw' */
   readonly givenUp?: OnGivenUp;
@@ -82,10 +80,10 @@ export interface SendOnceTools {
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Time by which a lease exceeds its owner's deadline, in milliseconds, because the clocks of workers differ. */
+/** A lease exceeds its owner's deadline by this time, because the clocks of workers differ. */
 const CLOCK_MARGIN_MS = 5_000;
 
-/** Maximum difference between the clocks of two workers, in milliseconds: each may be up to five minutes off. */
+/** Each clock may be up to five minutes off. */
 const CLOCK_SKEW_MS = 10 * 60_000;
 
 /**
@@ -123,7 +121,7 @@ export async function sendOnce(tools: SendOnceTools, request: SendOnceRequest): 
   return sendOwned(tools, { ...request, mayBeSent }, ours);
 }
 
-/** Returns the outcome of an earlier owner's send. Undefined if nothing was sent, so that this owner may send. */
+/** Undefined if nothing was sent, so that this owner may send. */
 async function findBefore(
   { policy, claims, clock }: SendOnceTools,
   { key, operation, deadlineMs, lookUp }: SendOnceRequest,
@@ -153,9 +151,8 @@ async function findBefore(
 }
 
 /**
- * Returns the error to throw after a fault of this owner's look-up or send. Because the fault proves nothing about an
- * earlier owner's send, it becomes an AmbiguousError. A fault with a retry time is thrown unchanged, because the next
- * call may determine the outcome.
+ * A fault of this owner's look-up or send proves nothing about an earlier owner's send, so it becomes an
+ * AmbiguousError. A fault with a retry time is thrown unchanged, because the next call may determine the outcome.
  */
 function afterSend(fault: Fault): Fault {
   const isLater = !(fault instanceof TerminalError) && fault.retryAfterSeconds !== undefined;
@@ -209,8 +206,7 @@ function isKept(outcome: { readonly kind: string }): outcome is DeadLettered {
 }
 
 /**
- * Makes the call. Returns `unknown` after an AmbiguousError. After any other fault, releases the claim and throws. Only
- * errors of the vendor's call are caught here, because a fault of the claim store proves nothing about the send.
+ * Only errors of the vendor's call are caught here, because a fault of the claim store proves nothing about the send.
  */
 async function settle<T>(
   claims: SendingClaims,

@@ -35,19 +35,15 @@ export function signedCalls(send: SendRequest, secret: () => Promise<string>, cl
   };
 }
 
-/**
- * Adds a secret to every call, as a bearer token.
- *
- * @param secret reads the current secret, as for {@link signedCalls}
- */
+/** @param secret reads the current secret, as for {@link signedCalls} */
 export function withBearer(send: SendRequest, secret: () => Promise<string>): SendRequest {
   return async (call) =>
     send({ ...call, headers: { ...call.headers, authorization: `Bearer ${await secret()}` }, causes: 'dropped' });
 }
 
 /**
- * Creates the signer. Loads `standardwebhooks` only at the first signed call, because calls to the sandbox are not
- * signed. The package is CommonJS, so in the bundle, where it is a separate file, it has only a default export.
+ * Loads `standardwebhooks` only at the first signed call, because calls to the sandbox are not signed. The package is
+ * CommonJS, so in the bundle, where it is a separate file, it has only a default export.
  */
 async function signerOf(secret: string): Promise<Webhook> {
   const { default: standardWebhooks } = await import('standardwebhooks');

@@ -81,9 +81,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
     return written.kind === 'applied';
   }
 
-  /**
-   * Records that the request was sent. The first vendor id stays, because later responses are about the same request.
-   */
+  /** The first vendor id stays, because later responses are about the same request. */
   async sent(key: string, vendorId: string): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(
@@ -128,8 +126,8 @@ export class DynamoDbSendingClaims implements SendingClaims {
   }
 
   /**
-   * Takes over a claim. Does not change `mayHaveSentUntilMs`, because the new owner has not sent yet. Returns false if
-   * a rival took over first.
+   * Does not change `mayHaveSentUntilMs`, because the new owner has not sent yet. Returns false if a rival took over
+   * first.
    */
   async #takeOver(
     key: string,
@@ -155,7 +153,7 @@ export class DynamoDbSendingClaims implements SendingClaims {
     return now?.status === 'sending' && now.owner === owner;
   }
 
-  /** Ends the lease now. From this time on, this owner sends nothing, and the next owner determines the outcome. */
+  /** From this time on, this owner sends nothing, and the next owner determines the outcome. */
   async #endLease({ key, owner }: SendingOwner): Promise<void> {
     const values = { ':sending': 'sending', ':owner': owner, ':now': this.#pacing.clock.nowMs() };
     const written = await this.#update(key, {
@@ -213,7 +211,7 @@ export function parseSendingClaim(item: Item): z.infer<typeof claimItem> {
   return claimItem.parse(item);
 }
 
-/** Returns the row that failed the condition. Undefined if the write was applied or the row does not exist. */
+/** Undefined if the write was applied or the row does not exist. */
 function refusing(written: WriteResult<never>): Item | undefined {
   return written.kind === 'refused' ? itemOf(written.reasons[0]) : undefined;
 }

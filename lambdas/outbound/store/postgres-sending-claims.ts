@@ -12,20 +12,20 @@ interface StoredClaim {
   readonly sender: OwnerToken | undefined;
   readonly leaseExpiresAtMs: number;
   readonly mayHaveSentUntilMs: number;
-  /** The vendor's id for the request. Undefined until the request was sent. */
+  /** Undefined until the request was sent. */
   readonly vendorId: string | undefined;
 }
 
-/** The condition that fences an owner: it fails after a takeover, and after the request was sent. */
+/** Fails after a takeover, and after the request was sent. */
 const IS_OURS = 'vendor = $1 AND key = $2 AND owner = $3 AND vendor_id IS NULL';
 
-/** Stores sending claims in a table of a team's database. */
+/** The claims are in a table of a team's database. */
 export class PostgresSendingClaims implements SendingClaims {
   readonly #tools: StatementTools;
   readonly #table: string;
   readonly #vendor: string;
 
-  /** @param table the table's name, qualified with its schema */
+  /** @param table qualified with its schema */
   constructor(tools: StatementTools, table: string, vendor: string) {
     this.#tools = tools;
     this.#table = table;
@@ -72,7 +72,7 @@ export class PostgresSendingClaims implements SendingClaims {
     );
   }
 
-  /** Records that the request was sent. The first vendor id stays: later responses are about the same request. */
+  /** The first vendor id stays: later responses are about the same request. */
   async sent(key: string, vendorId: string): Promise<void> {
     const { pacing } = this.#tools;
     const nowMs = pacing.clock.nowMs();
@@ -87,8 +87,8 @@ export class PostgresSendingClaims implements SendingClaims {
   }
 
   /**
-   * Removes the claim if nothing was sent. If the outcome is unknown, ends the lease now. If this owner may have sent
-   * the request, also sets `may_have_sent_until` to the current time; otherwise, the time of the earlier owner stays.
+   * If this owner may have sent the request, `may_have_sent_until` becomes the current time; otherwise, the time of the
+   * earlier owner stays.
    */
   async release({ key, owner }: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void> {
     if (what === 'nothing_sent') {
@@ -120,7 +120,7 @@ export class PostgresSendingClaims implements SendingClaims {
     return taken || (await this.#read(key))?.owner === owner;
   }
 
-  /** Runs a statement with the parameters vendor, key and `values`. @returns whether it changed a row */
+  /** @returns whether the statement changed a row */
   async #write(key: string, text: string, values: readonly unknown[]): Promise<boolean> {
     const rows = await writeRows(this.#tools, { name: '', text, values: [this.#vendor, key, ...values] });
     return rows.length > 0;

@@ -15,15 +15,9 @@ import type { Queues } from '../../kernel/platform/system-platform.ts';
 import { VENDOR_WAITS } from '../call-with-retries.ts';
 import type { DeadLetter, DeadLetterQueueName, DeadLetterStore, TakenDeadLetter } from '../use/dead-letters.ts';
 
-/**
- * Visibility timeout in seconds. Must exceed the duration of a redrive, so that two redrives do not receive the same
- * message.
- */
+/** Must exceed the duration of a redrive, so that two redrives do not receive the same message. */
 const HIDDEN_SECONDS = 6 * 60;
-/**
- * Wait of one receive, in seconds. Long polling queries all servers of the queue (Amazon SQS, "Short and long
- * polling").
- */
+/** Long polling queries all servers of the queue (Amazon SQS, "Short and long polling"). */
 const LONG_POLL_SECONDS = 1;
 /** Maximum number of messages per receive in SQS. */
 const MAX_AT_ONCE = 10;
@@ -41,10 +35,7 @@ const message = z.object({
   }),
 });
 
-/**
- * Creates a client in which only the SDK retries failed calls; this store adds no retries. Putting or deleting a
- * message twice is harmless.
- */
+/** Only the SDK retries failed calls; this store adds no retries. Putting or deleting a message twice is harmless. */
 export function deadLetterClient({ sqs }: Queues): SQSClient {
   return sqs({
     maxAttempts: 3,
@@ -52,7 +43,6 @@ export function deadLetterClient({ sqs }: Queues): SQSClient {
   });
 }
 
-/** Stores dead letters in one SQS queue, and delayed calls in another, one message each. */
 export class SqsDeadLetterStore implements DeadLetterStore {
   readonly #client: SQSClient;
   readonly #queueUrl: string;
@@ -65,8 +55,6 @@ export class SqsDeadLetterStore implements DeadLetterStore {
   }
 
   /**
-   * Stores a dead letter.
-   *
    * @throws RetryableError `dead_letters_unavailable` if the request to SQS failed
    * @throws TerminalError `dead_letter_invalid` if the SDK could not send the request, for example without credentials
    */
@@ -77,7 +65,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
     await answered(this.#client.send(new SendMessageCommand({ ...sent, ...to })));
   }
 
-  /** Receives dead letters. @throws as `put` */
+  /** @throws as `put` */
   async take(atMost: number): Promise<readonly TakenDeadLetter[]> {
     const { Messages = [] } = await answered(
       this.#client.send(
@@ -93,7 +81,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
     return Messages.map(takenDeadLetter);
   }
 
-  /** Makes a dead letter visible to other receivers. @throws as `put` */
+  /** @throws as `put` */
   async release({ receipt }: TakenDeadLetter): Promise<void> {
     await doneUnlessGone(
       this.#client.send(
@@ -106,7 +94,7 @@ export class SqsDeadLetterStore implements DeadLetterStore {
     );
   }
 
-  /** Deletes a dead letter. @throws as `put` */
+  /** @throws as `put` */
   async remove({ receipt }: TakenDeadLetter): Promise<void> {
     await doneUnlessGone(
       this.#client.send(new DeleteMessageCommand({ QueueUrl: this.#queueUrl, ReceiptHandle: receipt })),

@@ -15,7 +15,7 @@ export interface DeadLetter {
 }
 
 export interface DeadLetters {
-  /** Stores a dead letter durably. A duplicate is harmless, because it is redriven under the same idempotency key. */
+  /** A duplicate is harmless, because it is redriven under the same idempotency key. */
   put(deadLetter: DeadLetter, queue?: DeadLetterQueueName): Promise<void>;
 }
 
@@ -27,31 +27,27 @@ export interface DeadLetters {
  */
 export type DeadLetterQueueName = 'dead' | 'delayed';
 
-/** A received dead letter. It is hidden from other receivers for some minutes, and then becomes visible again. */
+/** Hidden from other receivers for some minutes; then it becomes visible again. */
 export interface TakenDeadLetter {
   readonly id: string;
-  /** The receipt for `remove` and `release`. */
+  /** For `remove` and `release`. */
   readonly receipt: string;
-  /** The dead letter; undefined if the message cannot be read. Such a message stays in the queue. */
+  /** Undefined if the message cannot be read. Such a message stays in the queue. */
   readonly deadLetter?: DeadLetter;
-  /** Time at which the dead letter was stored, in Unix milliseconds. */
+  /** Time at which the dead letter was stored. */
   readonly keptSinceMs: number;
 }
 
 /** Stores dead letters for up to two weeks, in no guaranteed order. */
 export interface DeadLetterStore extends DeadLetters {
-  /**
-   * Receives at most `atMost` dead letters, and never more than ten, even if the queue has more. An empty result means
-   * that there are probably none.
-   */
+  /** Never receives more than ten, even if the queue has more. An empty result means that there are probably none. */
   take(atMost: number): Promise<readonly TakenDeadLetter[]>;
   /** Makes the dead letter visible to the next receiver immediately. */
   release(taken: TakenDeadLetter): Promise<void>;
-  /** Deletes the dead letter. */
   remove(taken: TakenDeadLetter): Promise<void>;
 }
 
-/** Maximum number of recent dead letters that a process remembers, more than it stores during one outage. */
+/** More than a process stores during one outage. */
 const MAX_REMEMBERED = 1_000;
 
 /**

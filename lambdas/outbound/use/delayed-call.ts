@@ -50,7 +50,7 @@ export async function makeDelayedCall(
   });
 }
 
-/** Returns true if the error has a retry time: the call was not sent, or its outcome could not be recorded. */
+/** The call was not sent, or its outcome could not be recorded. */
 function mustWait(error: unknown): boolean {
   return error instanceof RetryableError && error.retryAfterSeconds !== undefined;
 }

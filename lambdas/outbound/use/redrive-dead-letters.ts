@@ -5,10 +5,9 @@ import type { DeadLetterReport } from '../contract.ts';
 import { redriveOperation } from '../ids.ts';
 import type { DeadLetter, DeadLetterStore, TakenDeadLetter } from './dead-letters.ts';
 
-/** The outcome of a redriven call, which is made under the same idempotency key. */
 export type CallMadeAgain =
   | { readonly kind: 'applied' }
-  /** The vendor refused the call and would refuse it again. */
+  /** The vendor would refuse the call again. */
   | { readonly kind: 'refused'; readonly reason: string }
   /**
    * The call was not made, failed, or needs an operator's decision. `isUnmade` is set if this redrive made no call; an
@@ -19,31 +18,26 @@ export type CallMadeAgain =
 export interface RedriveTools {
   readonly deadLetters: DeadLetterStore;
   /**
-   * Retries the call of a dead letter.
-   *
    * @param id the dead letter's id in the queue
    * @throws only faults (`kernel/faults.ts`)
    */
   readonly makeAgain: (deadLetter: DeadLetter, limit: CallLimit, id: string) => Promise<CallMadeAgain>;
   readonly runner: OperationRunner;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /** Reports an error that is not a fault but a bug, for example a dead letter with an unexpected payload. */
+  /** Reports a bug, for example a dead letter with an unexpected payload. */
   readonly report: (error: unknown) => void;
 }
 
 export interface DeadLetterRun {
-  /** The deadline, in Unix milliseconds. A call begins only if its time limit ends before the deadline. */
+  /** A call begins only if its time limit ends before the deadline. */
   readonly deadlineMs: number;
   readonly atMost: number;
 }
 
-/**
- * Time limit for one dead letter's call, in milliseconds. Long enough for the first retries, but so
- * short that one run can call several vendors that are unavailable.
- */
+/** Long enough for the first retries, but so short that one run can call several vendors that are unavailable. */
 const CALL_MS = 15_000;
 
-/** Lists the stored dead letters, and makes all of them visible again. */
+/** Makes all listed dead letters visible again. */
 export async function listDeadLetters(
   tools: Pick<RedriveTools, 'deadLetters' | 'clock'>,
   run: DeadLetterRun,
@@ -57,9 +51,8 @@ export async function listDeadLetters(
 }
 
 /**
- * Retries the calls of dead letters with their original idempotency keys, so a call that has already taken effect is
- * found and has no second effect. A dead letter is removed only after its call has completed. If the run crashes, its
- * dead letters become visible again, and the next run finds the calls that took effect.
+ * A call that has already taken effect is found by its original idempotency key, and has no second effect. A dead
+ * letter is removed only after its call has completed. If the run crashes, its dead letters become visible again.
  */
 export async function redriveDeadLetters(
   tools: RedriveTools,
@@ -74,12 +67,10 @@ export async function redriveDeadLetters(
   return reports;
 }
 
-/** Reason reported for a dead letter that this version cannot read. */
+/** This version cannot read the dead letter. */
 export const UNREADABLE = 'dead_letter_unreadable';
 
-/**
- * Redrives one dead letter. The dead letter is the record: receiving it is the claim, and deleting it is the commit.
- */
+/** The dead letter is the record: receiving it is the claim, and deleting it is the commit. */
 function redriveDeadLetter(tools: RedriveTools, taken: TakenDeadLetter): Promise<DeadLetterReport> {
   const { deadLetter } = taken;
   // There is no release step, because `eachDeadLetter` makes the dead letter visible again.
@@ -97,9 +88,7 @@ function redriveDeadLetter(tools: RedriveTools, taken: TakenDeadLetter): Promise
 }
 
 /**
- * Retries the call of a dead letter, and converts its errors to outcomes.
- *
- * @param mustWait returns true for an error that is thrown instead of being converted
+ * @param mustWait returns true for an error that is thrown instead of being converted to an outcome
  * @default every error is converted
  */
 export async function callAgain(
@@ -124,8 +113,7 @@ export async function callAgain(
 }
 
 /**
- * Handles each dead letter at most once. Releases the dead letters that stay in the queue only at the end, because the
- * run would otherwise receive them again.
+ * Releases the dead letters that stay in the queue only at the end, because the run would otherwise receive them again.
  */
 async function eachDeadLetter(
   { deadLetters, clock }: Pick<RedriveTools, 'deadLetters' | 'clock'>,
