@@ -5,17 +5,7 @@ import { parseRetryAfter } from '../kernel/retry-after.ts';
 import type { HttpAnswer } from './http-call.ts';
 import type { Fault } from './outbound-calls.ts';
 
-/**
- * Returns the fault for a response that is neither a success nor a readable refusal.
- *
- * | status          | fault                                                                  |
- * |-----------------|------------------------------------------------------------------------|
- * | 401, 403        | TerminalError `<vendor>_unauthorized`: an operator must fix the access |
- * | 429             | RetryableError `<vendor>_rate_limited`                                 |
- * | other 4xx       | TerminalError `<vendor>_refused`                                       |
- * | 5xx             | AmbiguousError `<vendor>_error`                                        |
- * | everything else | AmbiguousError `<vendor>_answer_unexpected`                            |
- */
+/** Returns the fault for a response that is neither a success nor a readable refusal. */
 export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSeconds?: number): Fault {
   const { status } = answer;
   const message = `The ${vendor} responded with ${status}.`;
@@ -27,17 +17,11 @@ export function vendorFault(vendor: string, answer: HttpAnswer, retryAfterSecond
   return new AmbiguousError(`${vendor}_answer_unexpected`, message);
 }
 
-/** Returns the seconds to wait, from the Retry-After header. Undefined if the header is missing or invalid. */
+/** In seconds; undefined if the header is missing or invalid. */
 export function standardRetryAfter(answer: HttpAnswer, nowMs: number): number | undefined {
   return parseRetryAfter(answer.retryAfter, nowMs);
 }
 
-/**
- * Reads the body of a response.
- *
- * @throws AmbiguousError `<vendor>_answer_unreadable` if the body does not match the schema: the call may have been
- * applied
- */
 export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAnswer): T {
   const read = tryReadJson(schema, answer);
   if (read !== undefined) return read;
@@ -47,7 +31,6 @@ export function readJson<T>(vendor: string, schema: z.ZodType<T>, answer: HttpAn
   );
 }
 
-/** Reads the body of a response. Returns undefined if the body is not JSON of this schema. */
 export function tryReadJson<T>(schema: z.ZodType<T>, answer: HttpAnswer): T | undefined {
   try {
     const json: unknown = JSON.parse(answer.text);

@@ -5,12 +5,10 @@ import type { OperationId, OrderId, PaymentId } from '../kernel/ids.ts';
 
 export const PAYMENT_ID = /^pay_[a-z2-7]{32}$/;
 
-/** Parses a payment id. @returns undefined when `text` does not have the form of a payment id */
 export function parsePaymentId(text: string): PaymentId | undefined {
   return PAYMENT_ID.test(text) ? (text as PaymentId) : undefined;
 }
 
-/** The id of a chain of transitions in the Ledger. */
 export type ChainId = PaymentId | OrderId;
 
 export function isOrderId(id: ChainId): id is OrderId {
@@ -18,17 +16,16 @@ export function isOrderId(id: ChainId): id is OrderId {
 }
 
 /**
- * Derives the id of the payment that a request creates from the request's idempotency key and its scope. Therefore, the
- * idempotency record, the payment and the processor's key are found without an index, and a lost record cannot lead to
- * a second charge.
+ * The id is derived from the idempotency key and its scope, so that the idempotency record, the payment and the
+ * processor's key are found without an index, and a lost record cannot lead to a second charge.
  */
 export function derivePaymentId(digest: Digest, scope: KeyScope): PaymentId {
   return `${OperationPrefix.charge}${derivedCharacters(digest, scopeParts(scope))}` as PaymentId;
 }
 
 /**
- * Derives the id of the payment that an event requests. The id is the same for every transport. An HTTP request whose
- * idempotency key is the event id creates a different payment.
+ * The id is the same for every transport. An HTTP request whose idempotency key is the event id creates a different
+ * payment.
  */
 export function paymentOfEvent(
   digest: Digest,
@@ -38,7 +35,6 @@ export function paymentOfEvent(
   return `${OperationPrefix.charge}${derivedCharacters(digest, ['payment_request', tenant, mode, eventId])}` as PaymentId;
 }
 
-/** Returns the id of the operation that charges a payment, which is the payment's id. */
 export function chargeOperation(paymentId: PaymentId): OperationId {
   return paymentId as string as OperationId;
 }
@@ -48,12 +44,7 @@ export type ChangeKind = 'capture' | 'cancel' | 'refund';
 /** Number of base32 characters taken from the digest (130 bits). */
 const CHANGE_ID_LENGTH = 26;
 
-/**
- * Derives the id of a change to a payment. The id contains the payment's id, so that change and payment are found
- * without an index.
- *
- * @param parts the values that the id is derived from
- */
+/** The id contains the payment's id, so that change and payment are found without an index. */
 export function changeIdOf(
   digest: Digest,
   kind: ChangeKind | 'return',
@@ -64,7 +55,6 @@ export function changeIdOf(
   return `${OperationPrefix[kind]}${paymentId.slice('pay_'.length)}${letters}` as OperationId;
 }
 
-/** Derives the id of the capture, cancellation or refund that a request begins, from its idempotency key. */
 export function deriveChangeId(digest: Digest, kind: ChangeKind, paymentId: PaymentId, scope: KeyScope): OperationId {
   return changeIdOf(digest, kind, paymentId, scopeParts(scope));
 }
@@ -75,8 +65,8 @@ export const DISPUTE_ID = /^dsp_[a-z2-7]{32}_.{1,255}$/;
 const PART_ID = /^(?:cap|can|ref|rtn|dsp)_(?<payment>[a-z2-7]{32})(?:[a-z2-7]{26}|_.+)$/;
 
 /**
- * Returns the id of a refund or a dispute in the API. It contains the payment's id, so that no index is needed. If the
- * object was made at the processor, the id ends with the processor's id.
+ * Contains the payment's id, so that no index is needed. If the object was made at the processor, the id ends with the
+ * processor's id.
  *
  * @param id Payonce's own id of the refund, or the processor's id
  */
@@ -85,10 +75,6 @@ export function partId(kind: keyof typeof PART_PREFIXES, paymentId: PaymentId, i
   return `${PART_PREFIXES[kind]}${paymentId.slice('pay_'.length)}_${id}`;
 }
 
-/**
- * Returns the payment id in the id of a capture, a cancellation, a refund or a dispute.
- * @returns undefined when `text` does not have the form of such an id
- */
 export function paymentOfPart(text: string): PaymentId | undefined {
   const payment = PART_ID.exec(text)?.groups?.['payment'];
   return payment === undefined ? undefined : (`pay_${payment}` as PaymentId);
@@ -101,7 +87,7 @@ export function isOwnRefund(operation: string | undefined): operation is string 
   return operation !== undefined && OWN_REFUND.test(operation);
 }
 
-/** Returns whether Payonce made the refund for this payment. If not, the id is the processor's, in any form. */
+/** The id of a refund that Payonce did not make is the processor's, in any form. */
 export function isRefundOf(refundId: string, paymentId: PaymentId): boolean {
   return isOwnRefund(refundId) && paymentOfPart(refundId) === paymentId;
 }

@@ -6,7 +6,7 @@ export interface SendingOwner {
   readonly owner: OwnerToken;
 }
 
-/** The possible results of claiming a send, in order of precedence. */
+/** In order of precedence. */
 export type SendClaimResult =
   | { readonly kind: 'sent'; readonly vendorId: string }
   /** A rival holds the claim; its lease has not ended. */
@@ -32,7 +32,7 @@ export type SendClaimResult =
  * process crashes. After another process has become the owner, the earlier owner can change nothing, except by `sent`.
  */
 export interface SendingClaims {
-  /** Claims the key for `leaseMs` milliseconds. The claim is durable when this returns. */
+  /** The claim is durable when this returns. */
   begin(key: string, leaseMs: number): Promise<SendClaimResult>;
   /**
    * Called by an owner that has taken over, before it sends: records that it may send until the end of its lease.
@@ -42,8 +42,8 @@ export interface SendingClaims {
   /** Records that the vendor has the request. The record is final, and any process may write it, not only the owner. */
   sent(key: string, vendorId: string): Promise<void>;
   /**
-   * Releases a claim. `nothing_sent` removes the claim. `unknown` ends the lease, so that the next owner determines the
-   * outcome. Has no effect for an owner that lost the claim.
+   * `nothing_sent` removes the claim. `unknown` ends the lease, so that the next owner determines the outcome. Has no
+   * effect for an owner that lost the claim.
    */
   release(claim: SendingOwner, what: 'nothing_sent' | 'unknown'): Promise<void>;
 }

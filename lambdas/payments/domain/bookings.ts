@@ -4,16 +4,14 @@ import { reversed, transfer } from './posting.ts';
 import type { Posts } from './state-tables.ts';
 
 export interface BookingInput {
-  /** Amount in minor units. For a fee, the increase since the last booking, which may be negative. */
+  /** For a fee, the increase since the last booking, which may be negative. */
   readonly amountMinor: number;
   readonly currency: string;
-  /** The processor's fees for a receipt. @default none */
   readonly fees?: readonly Fee[];
-  /** The account that is debited for refunded money. @default refunds */
+  /** The account that is debited for refunded money. */
   readonly account?: 'refunds' | 'late_receipts';
 }
 
-/** Returns the balanced postings of a booking. @param posts the kind of posting; undefined: nothing is posted */
 export function book(posts: Posts | undefined, booked: BookingInput): readonly Posting[] {
   const { amountMinor, currency, fees = [], account = 'refunds' } = booked;
   switch (posts) {

@@ -9,7 +9,6 @@ import { NOT_ATTEMPTED, paymentObject } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import { type FirstDetails, personalFields } from './transition.ts';
 
-/** Renders a refund as the API object, with the amount in minor units and the time in Unix seconds. */
 export function refundObject(refund: Refund, payment: Payment): Record<string, unknown> {
   return {
     id: partId('refund', payment.id, refund.refundId),
@@ -26,16 +25,10 @@ export function refundObject(refund: Refund, payment: Payment): Record<string, u
   };
 }
 
-/** Returns the API's name for a capture or a void. */
 export function holdChangeNoun({ kind }: Pick<HoldChange, 'kind'>): 'capture' | 'cancellation' {
   return kind === 'capture' ? 'capture' : 'cancellation';
 }
 
-/**
- * Renders a capture or a cancellation as the API object, with the amount in minor units and the time in Unix seconds.
- *
- * @param createdAtMs time of the request, in Unix milliseconds
- */
 export function holdChangeObject(
   change: HoldChange,
   state: PaymentState,
@@ -76,10 +69,8 @@ function reachedBy({ kind }: HoldChange): 'succeeded' | 'canceled' {
 }
 
 /**
- * Renders the response to the request that began this change. The response depends only on the payment's state, its
- * details and the request's id, so the owner, a retry and the resolver render the same response.
- *
- * @param requestId the id of the request, for the body of a refusal
+ * The response depends only on the payment's state, its details and the request's id, so the owner, a retry and the
+ * resolver render the same response.
  */
 export function changeAnswer(
   operationId: OperationId,

@@ -7,7 +7,6 @@ import type { Failure, HoldChange, Payment, Refund, TransitionDraft } from './pa
 import type { PaymentState } from './payment-state.ts';
 import type { Transition } from './transition.ts';
 
-/** A requested change to an existing payment, with amounts in minor units. */
 export type ChangeCommand =
   /** `amountMinor` defaults to the authorized amount. */
   | { readonly kind: 'capture'; readonly amountMinor?: number }
@@ -16,13 +15,10 @@ export type ChangeCommand =
   /** `amountMinor` defaults to the remaining amount. */
   | { readonly kind: 'refund'; readonly amountMinor?: number; readonly reason?: string };
 
-/** The changes that a processor supports. Payonce sends no others. */
+/** Payonce sends a processor no other changes. */
 export interface ChangeAbilities {
-  /** True if a capture may be lower than the authorized amount. */
   readonly partialCapture: boolean;
-  /** True if captured charges can be refunded. */
   readonly refund: boolean;
-  /** True if a refund may be lower than the captured amount, so that several refunds are possible. */
   readonly partialRefund: boolean;
 }
 
@@ -32,14 +28,11 @@ export type ChangeRefusal =
   /** A capture or cancellation of the payment is in progress. */
   | { readonly kind: 'change_in_progress' }
   | { readonly kind: 'too_many_refunds' }
-  /** Minor units. */
   | { readonly kind: 'exceeds'; readonly leftMinor: number }
-  /** The processor does not support the change. */
   | UnsupportedChange;
 
 export interface UnsupportedChange {
   readonly kind: 'unsupported';
-  /** Name of the missing ability in messages. */
   readonly ability: 'partial captures' | 'refunds' | 'partial refunds';
   /** The only possible amount, in minor units. Undefined if no amount is possible. */
   readonly onlyMinor: number | undefined;
@@ -54,12 +47,11 @@ export const MAX_REFUNDS = 500;
 
 export type ChangeDecision = { readonly kind: 'begin'; readonly draft: TransitionDraft } | ChangeRefusal;
 
-/** A change that has no outcome yet, with all data that a later attempt needs. */
 export type PendingChange = (HoldChange | Refund) & { readonly status: 'pending' };
 
 /**
- * Decides whether a change may begin. The pending transition of the change reserves its amount: two refunds of 70 out
- * of 100 cannot both begin, and a capture and a cancellation exclude each other.
+ * The pending transition of the change reserves its amount: two refunds of 70 out of 100 cannot both begin, and a
+ * capture and a cancellation exclude each other.
  */
 export function decideChange(
   command: ChangeCommand,
@@ -102,10 +94,7 @@ function decideCancel(
   return begin('void.pending', payment, reason === undefined ? subject : { ...subject, reason });
 }
 
-/**
- * Returns whether a capture or a cancellation of the hold is in progress. If so, no other capture or cancellation may
- * begin.
- */
+/** While true, no other capture or cancellation may begin. */
 export function isHoldChanging({ sums }: PaymentState): boolean {
   return sums.holdChanges > 0;
 }
@@ -135,7 +124,6 @@ function decideRefund(
   return begin('refund.pending', payment, reason === undefined ? refund : { ...refund, reason });
 }
 
-/** Returns the refusal if the processor does not support the change in this draft; undefined otherwise. */
 export function unsupportedChange(
   { payment: { amountMinor }, subject }: TransitionDraft,
   state: PaymentState,
@@ -152,30 +140,22 @@ export function unsupportedChange(
   return { kind, ability: 'partial refunds', onlyMinor };
 }
 
-/** Returns whether a processor can refund an amount of a charge, in minor units. */
 export function canRefund(abilities: ChangeAbilities, amountMinor: number, capturedMinor: number): boolean {
   return abilities.refund && (abilities.partialRefund || amountMinor === capturedMinor);
 }
 
-/** Returns the current state of the change that this operation began. @returns undefined when the change never began */
 export function changeOf(state: PaymentState, operationId: OperationId): HoldChange | Refund | undefined {
   return state.refunds.get(operationId) ?? state.holdChanges.get(operationId);
 }
 
-/**
- * Returns whether the change has no outcome yet. A capture or cancellation has an outcome as soon as any actor has
- * captured or voided the hold.
- */
+/** A capture or cancellation has an outcome as soon as any actor has captured or voided the hold. */
 export function isUnderWay(change: HoldChange | Refund, { payment }: PaymentState): change is PendingChange {
   if (change.status !== 'pending') return false;
   if (change.kind === 'refund') return true;
   return payment.status === 'requires_capture' || payment.status === 'requires_action';
 }
 
-/**
- * Decides on a change that the processor refused, or provably never received. If the change already has an outcome, the
- * outcome does not change.
- */
+/** Decides on a change that the processor refused, or provably never received. */
 export function decideChangeFailed(change: PendingChange, failure: Failure, state: PaymentState): Decision {
   const now = changeOf(state, operationIdOf(change));
   if (now === undefined || !isUnderWay(now, state)) return { kind: 'nothing', because: 'the change has already ended' };
@@ -185,7 +165,7 @@ export function decideChangeFailed(change: PendingChange, failure: Failure, stat
   return { kind: 'append', draft: { type, payment: state.payment, postings: [], subject } };
 }
 
-/** Returns the command that began a pending change. If the reason was erased, the command has none. */
+/** If the reason was erased, the command has none. */
 export function commandOf(change: HoldChange | Refund): ChangeCommand {
   const amount = change.wholeAmount ? {} : { amountMinor: change.amountMinor };
   switch (change.kind) {
@@ -199,8 +179,8 @@ export function commandOf(change: HoldChange | Refund): ChangeCommand {
 }
 
 /**
- * Reports whether a command requests this pending change. Used when the request's record no longer exists. The chain
- * stores no fingerprint of the request, so the fields are compared; an erased reason is ignored.
+ * Used when the request's record no longer exists. The chain stores no fingerprint of the request, so the fields are
+ * compared; an erased reason is ignored.
  */
 export function isRequestedBy(change: HoldChange | Refund, command: ChangeCommand): boolean {
   const begun = commandOf(change);
@@ -220,15 +200,10 @@ export function answeredAsPending(change: PendingChange, { payment }: PaymentSta
   return { type, payment, postings: [], subject: { ...change, answered: true } };
 }
 
-/** Creates the transition that marks a pending refund as accepted by the processor. */
 export function acceptedAsPending(refund: Refund, { payment }: PaymentState): TransitionDraft {
   return { type: 'refund.pending', payment, postings: [], subject: { ...refund, accepted: true } };
 }
 
-/**
- * Returns the time at which a change was requested, in Unix milliseconds.
- * @returns undefined when the chain has no such change
- */
 export function begunAtMs(transitions: readonly Transition[], operationId: OperationId): number | undefined {
   return transitions.find(({ subject }) => {
     if (subject?.kind !== 'refund' && subject?.kind !== 'capture' && subject?.kind !== 'void') return false;

@@ -2,29 +2,22 @@ import type { Refund } from './payment.ts';
 import type { PaymentState } from './payment-state.ts';
 import type { ProcessorCharge } from './processor-charge.ts';
 
-/** The amounts of one captured charge, as recorded in the chain, in minor units. */
+/** The amounts of one captured charge, as recorded in the chain. */
 export interface ChargeMoney {
   /** The account that is debited when the charge is refunded. */
   readonly account: 'refunds' | 'late_receipts';
   readonly currency: string;
   readonly capturedMinor: number;
-  /** Sum of the refunds that succeeded. */
   readonly refundedMinor: number;
   /** Sum of the refunds that have no outcome yet. This amount is reserved. */
   readonly pendingMinor: number;
   /** Sum of the open and lost disputes. The payer's bank holds this amount. */
   readonly disputedMinor: number;
-  /**
-   * Amount that can still be refunded: the captured amount minus refunds, pending refunds and disputes. Negative when
-   * disputes exceed the remainder.
-   */
+  /** Amount that can still be refunded. Negative when disputes exceed the remainder. */
   readonly leftMinor: number;
 }
 
-/**
- * Calculates the amounts of a charge.
- * @returns undefined if no captured money of the charge is recorded
- */
+/** Undefined if no captured money of the charge is recorded. */
 export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | undefined {
   const { payment, strayCharges, refunds, disputes, sums } = state;
   const stray = strayCharges.get(chargeId);
@@ -51,9 +44,8 @@ export function moneyOf(chargeId: string, state: PaymentState): ChargeMoney | un
 }
 
 /**
- * Reports whether the amounts posted in the chain equal the amounts in the processor's books. Call this function after
- * all facts of the charge were decided. Returns true for a charge in review, because nothing is posted for it until an
- * operator has decided.
+ * Call this function after all facts of the charge were decided. Returns true for a charge in review, because nothing
+ * is posted for it until an operator has decided.
  */
 export function isAsPosted(charge: ProcessorCharge, state: PaymentState): boolean {
   const { chargeId, currency, capturedMinor, refunds, disputes } = charge;

@@ -29,8 +29,7 @@ export type Decision =
 type Append = Extract<Cell, { does: 'append' }>;
 
 /**
- * Decides how a fact changes a payment: looks up the cell in the state tables, and fills in amounts and postings. A
- * fact that is already known changes nothing, no matter who reports it. A contradiction never returns a payment to an
+ * A fact that is already known changes nothing, no matter who reports it. A contradiction never returns a payment to an
  * earlier status.
  */
 export function decide(fact: Fact, state: PaymentState): Decision {
@@ -91,10 +90,6 @@ function rowOf(fact: ChargeFact, payment: Payment): ChargeRow {
 
 type Succeeded = Extract<ChargeFact, { kind: 'succeeded' }>;
 
-/**
- * Returns whether the currency is the payment's and the amount is as expected: the full amount, a part of a hold, or
- * the amount that was already captured.
- */
 function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): boolean {
   if (currency !== undefined && currency !== payment.currency) return false;
   const captured = capturedMinor ?? payment.amountMinor;
@@ -104,10 +99,7 @@ function isAsOrdered({ capturedMinor, currency }: Succeeded, payment: Payment): 
     : captured === payment.amountMinor;
 }
 
-/**
- * Reports whether the fact is about a second charge. A processor can create a second charge if it does not recognize a
- * reused idempotency key.
- */
+/** A processor can create a second charge if it does not recognize a reused idempotency key. */
 function isOfAnotherCharge(fact: ChargeFact, { chargeId }: Payment): boolean {
   return 'chargeId' in fact && fact.chargeId !== undefined && chargeId !== undefined && fact.chargeId !== chargeId;
 }
@@ -137,18 +129,12 @@ function toForeignFact(fact: ChargeFact, payment: Payment): ForeignChargeFact {
   };
 }
 
-/**
- * Returns whether `payment.processing` must be recorded for this fact. It is recorded once, and a second time when the
- * charge id becomes known.
- */
+/** `payment.processing` is recorded once, and a second time when the charge id becomes known. */
 function addsInformation(fact: ChargeFact, { payment, isProcessingRecorded }: PaymentState): boolean {
   return !isProcessingRecorded || (fact.kind === 'pending' && payment.chargeId === undefined);
 }
 
-/**
- * Returns the fact, with the reason `expired` if Payonce voided a hold that was not captured in time. Only the pending
- * transition of this void contains the reason.
- */
+/** Only the pending transition of Payonce's own void contains the reason `expired`. */
 function interpreted(fact: ChargeFact, { holdChanges }: PaymentState): ChargeFact {
   if (fact.kind !== 'voided' || fact.reason !== 'requested') return fact;
   const isOurs = [...holdChanges.values()].some(({ status, reason }) => status === 'pending' && reason === 'expired');
@@ -218,7 +204,6 @@ function decideFee(fact: FeeFact, { payment }: PaymentState): Decision {
   return appended(cell, { ...lasting, ...chargedFees(fact, payment) }, postings);
 }
 
-/** Returns the fees that are not zero. */
 function chargedFees(fees: Fees, { currency }: Payment): Fees {
   return sumFees(
     feeList(fees, currency).filter(({ amountMinor }) => amountMinor !== 0),
@@ -315,8 +300,8 @@ function refundRowOf({ status, failure }: RefundFact): Exclude<RefundStatus, 'no
 }
 
 /**
- * Maximum number of disputes of a payment. Each transition contains all disputes of its payment, so this limit bounds
- * the sizes of rows, transactions, events and list pages. A payment rarely has more than one dispute.
+ * Each transition contains all disputes of its payment, so this limit bounds the sizes of rows, transactions, events
+ * and list pages. A payment rarely has more than one dispute.
  */
 const MAX_DISPUTES = 50;
 

@@ -23,9 +23,9 @@ export type ChargeFact =
 interface SucceededFact extends Fees {
   readonly kind: 'succeeded';
   readonly chargeId: string;
-  /** Captured amount in minor units. @default the requested amount */
+  /** @default the requested amount */
   readonly capturedMinor?: number;
-  /** ISO 4217. @default the payment's currency */
+  /** @default the payment's currency */
   readonly currency?: string;
 }
 
@@ -37,12 +37,10 @@ export interface ForeignChargeFact {
   readonly kind: 'foreign_charge';
   readonly chargeId: string;
   readonly status: 'authorized' | 'captured' | 'none';
-  /** The authorized or captured amount, in minor units. */
   readonly amountMinor: number;
   readonly currency: string;
 }
 
-/** The processor's current fees for the payment's own charge, its refunds and its disputes. */
 export interface FeeFact extends Fees {
   readonly kind: 'fee';
   readonly chargeId: string;

@@ -1,6 +1,5 @@
-/** A fee in one currency. */
 export interface Fee {
-  /** Amount in minor units. Negative when the processor pays back more than it deducts. */
+  /** Negative when the processor pays back more than it deducts. */
   readonly amountMinor: number;
   readonly currency: string;
 }
@@ -10,7 +9,7 @@ export interface Fee {
  * processor has reported a fee.
  */
 export interface Fees {
-  /** Fees in the charge's currency, in minor units. */
+  /** In the charge's currency. */
   readonly feeMinor?: number;
   /**
    * Fees in other currencies, sorted. They occur if the account is settled in a different currency than the charge.
@@ -20,7 +19,7 @@ export interface Fees {
   readonly otherFees?: readonly Fee[];
 }
 
-/** Sums up fees. @param currency the currency of the charge */
+/** @param currency the currency of the charge */
 export function sumFees(fees: readonly Fee[], currency: string): Fees {
   const sums = new Map<string, number>();
   for (const fee of fees) sums.set(fee.currency, (sums.get(fee.currency) ?? 0) + fee.amountMinor);
@@ -35,14 +34,13 @@ export function sumFees(fees: readonly Fee[], currency: string): Fees {
   };
 }
 
-/** Returns only the fee fields of an object. */
 export function feesOf({ feeMinor, otherFees }: Fees): Fees {
   return {
     ...defined({ feeMinor, otherFees }),
   };
 }
 
-/** Returns one fee for each currency. @param currency the currency of the charge */
+/** @param currency the currency of the charge */
 export function feeList({ feeMinor, otherFees = [] }: Fees, currency: string): readonly Fee[] {
   return [...(feeMinor === undefined ? [] : [{ amountMinor: feeMinor, currency }]), ...otherFees];
 }
@@ -51,7 +49,7 @@ export function isFeeReported({ feeMinor, otherFees }: Fees): boolean {
   return feeMinor !== undefined || otherFees !== undefined;
 }
 
-/** Returns the increase of each changed fee, negative for a decrease. @param currency the currency of the charge */
+/** @param currency the currency of the charge */
 export function increaseOfFees(known: Fees, now: Fees, currency: string): readonly Fee[] {
   const decrease = feeList(known, currency).map((fee) => ({ ...fee, amountMinor: -fee.amountMinor }));
   const increase = sumFees([...feeList(now, currency), ...decrease], currency);

@@ -14,10 +14,6 @@ import type {
 
 type Reasoned = Refund | Correction | OperatorDecision | OperatorRequest | Annotation;
 
-/**
- * Lists the objects in a transition's subject that can have a reason, each with its id: the subject itself, an
- * operator's request for a capture or cancellation, and an operator's decision about a change.
- */
 export function reasonsOf(subject: Subject | undefined): readonly { readonly id: string; readonly given: Reasoned }[] {
   switch (subject?.kind) {
     case 'refund':
@@ -42,7 +38,6 @@ function requestOf({ operationId: id, request: given }: HoldChange): ReturnType<
   return given === undefined ? [] : [{ id, given }];
 }
 
-/** Returns the subject with `map` applied to each part that can have a reason. */
 export function mapReasons(subject: Subject, map: <Part extends Reasoned>(given: Part) => Part): Subject {
   switch (subject.kind) {
     case 'refund':
@@ -71,10 +66,7 @@ function decided(
   return decision === undefined ? {} : { decision: map(decision) };
 }
 
-/**
- * Returns the draft with a salt and a commitment (a seal) for each new reason.
- * @param salt fresh for each transition
- */
+/** @param salt fresh for each transition */
 export function withSealedReasons<Draft extends { readonly subject?: Subject }>(
   digest: Digest,
   draft: Draft,
@@ -100,10 +92,7 @@ export function withoutSalts(subject: Subject): Subject {
   });
 }
 
-/**
- * Returns the subject as the chain stores it: without salts, and without reasons that have a commitment. Both are in
- * details rows.
- */
+/** Reasons with a commitment and all salts are in details rows. */
 export function withoutReasons(subject: Subject): Subject {
   return mapReasons(subject, (given) => {
     const { reason, salt: _salt, ...rest } = given;
@@ -111,27 +100,17 @@ export function withoutReasons(subject: Subject): Subject {
   });
 }
 
-/**
- * Returns the fields of an API object that show a reason, in order. After an erasure, they show that the reason was
- * erased.
- */
 export function shownReason({ reason, commitment }: GivenReason): Record<string, unknown> {
   const isErased = reason === undefined && commitment !== undefined;
   return { reason: reason ?? null, ...(isErased ? { details_erased: true } : {}) };
 }
 
-/**
- * Returns the fields of a response that contain the reason, as JSON text: those of `shownReason`. Returns undefined
- * when no reason was given, because the response then has no personal data of this kind.
- */
+/** Undefined when no reason was given, because the response then has no personal data of this kind. */
 export function reasonFields(given: GivenReason): string | undefined {
   return given.commitment === undefined ? undefined : jsonFields(shownReason(given));
 }
 
-/**
- * Returns a response as it is stored, without its personal data. @param fields JSON text of the fields with personal
- * data, if there are any
- */
+/** @param fields JSON text of the fields with personal data, if there are any */
 export function withoutPersonalFields(answer: Answer, fields: string | undefined): Answer {
   return fields === undefined ? answer : omitDetails(answer, fields);
 }

@@ -15,8 +15,6 @@ type Known = Pick<PaymentState, 'payment' | 'refunds'>;
 /**
  * Lists the refunds of the charge that Payonce made and recorded, but that the processor's books do not list under
  * their operation ids.
- *
- * @param status the recorded status of the refunds
  */
 export function missingRefunds(
   { chargeId, refunds: shown }: Shown,
@@ -42,7 +40,6 @@ export function unansweredRefunds(charge: Shown, state: Known): readonly Refund[
   return missingRefunds(charge, state, 'pending').filter(({ refundId, accepted }) => !accepted && !isReturn(refundId));
 }
 
-/** Returns whether two refunds may be the same refund. */
 export function mayBeSameRefund(
   a: Pick<RefundFact, 'chargeId' | 'amountMinor'>,
   b: Pick<RefundFact, 'chargeId' | 'amountMinor'>,

@@ -8,10 +8,8 @@ import type { PaymentState } from './payment-state.ts';
 import { factsOf, isOfAnotherPayment, type ProcessorCharge } from './processor-charge.ts';
 
 /**
- * Reports whether an object is open at the processor but not in the chain. This can be the charge itself, if the
- * payment does not wait for it; a refund or dispute that the chain lacks or shows with another status; or a refund that
- * may be one of Payonce's own, if its response was lost. Objects that are open in the chain were queued with their
- * transitions.
+ * Reports whether an object is open at the processor but not in the chain. Objects that are open in the chain were
+ * queued with their transitions.
  */
 export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): boolean {
   const { payment, refunds, disputes } = state;
@@ -28,10 +26,6 @@ export function isOpenUntracked(charge: ProcessorCharge, state: PaymentState): b
   });
 }
 
-/**
- * Returns whether one of the charge's refunds or disputes is open, according to the processor or the chain, or whether
- * the charge itself is open and needs a separate queue entry.
- */
 export function isOpen(charge: ProcessorCharge, state: PaymentState): boolean {
   const { refunds, disputes } = charge;
   return (
@@ -42,7 +36,6 @@ export function isOpen(charge: ProcessorCharge, state: PaymentState): boolean {
   );
 }
 
-/** Returns whether a refund or dispute of the charge is open, according to the chain. */
 export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentState): boolean {
   return (
     [...refunds.values()].some((refund) => refund.chargeId === chargeId && refund.status === 'pending') ||
@@ -51,8 +44,8 @@ export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentSt
 }
 
 /**
- * Returns whether the charge needs a separate queue entry. It needs none if the payment already waits for the charge,
- * or if the charge is authorized, because it is then in the queue of holds or in the queue of returns.
+ * The charge needs no separate queue entry if the payment already waits for it, or if it is authorized, because it is
+ * then in the queue of holds or in the queue of returns.
  */
 function isChargeOpen({ chargeId, status }: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   const isOwn = chargeId === payment.chargeId;

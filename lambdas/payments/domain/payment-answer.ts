@@ -4,8 +4,8 @@ import { NOT_ATTEMPTED, paymentObject } from './payment.ts';
 import type { FirstDetails } from './transition.ts';
 
 /**
- * Renders the response to the request that created this payment. The response depends only on the payment and its
- * details, so the owner, a retry and the resolver render the same bytes.
+ * The response depends only on the payment and its details, so the owner, a retry and the resolver render the same
+ * bytes.
  */
 export function creationAnswer(payment: Payment, details: FirstDetails): Answer {
   const location = { location: `/v1/payments/${payment.id}` };

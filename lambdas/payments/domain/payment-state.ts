@@ -23,17 +23,13 @@ import {
   withRefundsRecounted,
 } from './payment-sums.ts';
 
-/** A payment with its refunds, disputes and other parts. `decide` applies the next fact to this state. */
 export interface PaymentState {
   readonly payment: Payment;
-  /** The sequence number of the newest transition. */
   readonly sequence: number;
   readonly sums: PaymentSums;
   /** Short hashes of the operations that have begun a change, by bucket (see `BegunChanges`). */
   readonly buckets: readonly Bucket[];
-  /**
-   * Whether `payment.processing` was recorded. Until then, no response may be stored while the payment is `processing`.
-   */
+  /** Until `payment.processing` is recorded, no response may be stored while the payment is `processing`. */
   readonly isProcessingRecorded: boolean;
   /** Keyed by id, as are the other maps. */
   readonly refunds: ReadonlyMap<string, Refund>;
@@ -70,20 +66,16 @@ function disputesOf({ disputes }: Payment): PaymentState['disputes'] {
 
 type Step = Pick<TransitionDraft, 'type' | 'payment' | 'subject'> & { readonly sequence?: number };
 
-/** Returns the state after one more transition. */
 export function evolve(state: PaymentState, step: Step): PaymentState {
   return fold(state, [step]);
 }
 
-/**
- * Returns the state after a whole chain.
- * @param transitions all transitions of one payment, oldest first; at least one
- */
+/** @param transitions all transitions of one payment, oldest first; at least one */
 export function stateAfter(transitions: readonly Step[]): PaymentState {
   return fold(undefined, transitions);
 }
 
-/** Applies transitions to a state. Linear in the number of transitions: the maps are copied only once. */
+/** Linear in the number of transitions: the maps are copied only once. */
 function fold(before: PaymentState | undefined, steps: readonly Step[]): PaymentState {
   const refunds = new Map(before?.refunds);
   const holdChanges = new Map(before?.holdChanges);

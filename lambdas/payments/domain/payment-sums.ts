@@ -35,19 +35,17 @@ export const NO_SUMS: PaymentSums = {
   begunAt: 0,
 };
 
-/** Checksums are sums modulo this number. */
 const CHECKS = 2 ** 28;
 
 function checkOf({ refundId, amountMinor }: Pick<Refund, 'refundId' | 'amountMinor'>): number {
   return hash32(`${refundId} ${amountMinor}`) % CHECKS;
 }
 
-/** Returns the checksum of some refunds. It does not depend on their order. */
+/** Independent of the order of the refunds. */
 export function checksumOf(refunds: readonly Pick<Refund, 'refundId' | 'amountMinor'>[]): number {
   return refunds.reduce((sum, refund) => (sum + checkOf(refund)) % CHECKS, 0);
 }
 
-/** Removes refunds from a checksum that includes them. */
 export function checksumWithout(
   checksum: number,
   refunds: readonly Pick<Refund, 'refundId' | 'amountMinor'>[],
@@ -55,10 +53,6 @@ export function checksumWithout(
   return (checksum + CHECKS - checksumOf(refunds)) % CHECKS;
 }
 
-/**
- * Returns the sums after a refund was created or changed its status.
- * @param before the refund before the change; undefined for a new refund
- */
 export function withRefund(
   sums: PaymentSums,
   chargeId: Payment['chargeId'],
@@ -87,16 +81,12 @@ function counted(sums: PaymentSums, chargeId: Payment['chargeId'], refund: Refun
   }
 }
 
-/**
- * Returns the sums after a capture or a cancellation was created or changed its status.
- * @param before undefined for a new capture or cancellation
- */
 export function withHoldChange(sums: PaymentSums, before: HoldChange | undefined, after: HoldChange): PaymentSums {
   const pending = (change: HoldChange | undefined) => (change?.status === 'pending' ? 1 : 0);
   return { ...sums, holdChanges: sums.holdChanges + pending(after) - pending(before) };
 }
 
-/** Recomputes the sums of the refunds. Needed when another charge has become the payment's own charge. */
+/** Needed when another charge has become the payment's own charge. */
 export function withRefundsRecounted(
   sums: PaymentSums,
   chargeId: Payment['chargeId'],
@@ -124,7 +114,6 @@ export interface BegunChanges {
   readonly marks: readonly number[];
 }
 
-/** A bucket of {@link BegunChanges}, possibly without its marks. */
 export interface Bucket {
   readonly start: number;
   /** Undefined if the marks of this bucket were not read. */
@@ -154,13 +143,12 @@ export function startOf({ starts }: BegunChanges, operationId: string): number {
   return starts[bucketOf(operationId)] ?? 0;
 }
 
-/** Returns whether an operation may have begun. False positives are rare: another operation can have the same mark. */
+/** False positives are rare: another operation can have the same mark. */
 export function mayHaveBegun(marks: BegunChanges['marks'], operationId: string): boolean {
   return marks.includes(markOf(operationId));
 }
 
 /**
- * Builds the buckets from the `starts` and the `marks` of two transitions.
  * @param starts `starts` of the newest transition that began a change
  * @param marks `marks` of the bucket of `operationId`
  */
@@ -172,7 +160,6 @@ export function bucketsFor(
   return starts.map((start, place) => ({ start, marks: place === bucketOf(operationId) ? marks : undefined }));
 }
 
-/** Returns the buckets after the transition at `sequence` has begun an operation. */
 export function withBegun(buckets: readonly Bucket[], operationId: string, sequence: number): readonly Bucket[] {
   const { marks } = buckets[bucketOf(operationId)] ?? { marks: undefined };
   return buckets.with(bucketOf(operationId), {
@@ -181,13 +168,7 @@ export function withBegun(buckets: readonly Bucket[], operationId: string, seque
   });
 }
 
-/**
- * Returns the fields to store in a transition that begins a change: `starts` of all buckets, and `marks` of its own
- * bucket.
- *
- * @param sequence the number of the transition
- * @returns undefined when the marks are unknown or too many; later decisions then read the whole chain
- */
+/** @returns undefined when the marks are unknown or too many; later decisions then read the whole chain */
 export function storedBegun(buckets: readonly Bucket[], sequence: number): BegunChanges | undefined {
   const marks = buckets.find(({ start }) => start === sequence)?.marks;
   if (marks === undefined || marks.length > MAX_MARKS) return undefined;

@@ -12,7 +12,6 @@ export const PAYMENT_STATUSES = [
   'processing',
   /** The payer must approve the charge on a page of the processor. */
   'requires_action',
-  /** The money is authorized and not captured yet. */
   'requires_capture',
   'succeeded',
   'failed',
@@ -35,7 +34,6 @@ export interface Failure {
 /** The failure code of a payment or a change whose request the processor provably never received. */
 export const NOT_ATTEMPTED = 'not_attempted';
 
-/** The failure code of a payment or a change that an operator declared failed. */
 export const DECIDED_BY_OPERATOR = 'decided_by_operator';
 
 /** The failure code of a payment whose captured amount or currency differs from the request. */
@@ -43,7 +41,6 @@ export const WRONG_AMOUNT = 'wrong_amount';
 /** The failure code of a payment in review because the processor no longer has its charge. */
 export const CHARGE_VANISHED = 'charge_vanished';
 
-/** Returns whether Payonce or an operator declared the failure, although the processor did not report one. */
 export function isOwnFailure({ code }: Failure): boolean {
   return code === NOT_ATTEMPTED || code === DECIDED_BY_OPERATOR;
 }
@@ -56,9 +53,8 @@ export function asProcessorFailure(failure: Failure): Failure {
 export const CANCEL_REASONS = ['requested', 'expired', 'abandoned'] as const;
 export type CancelReason = (typeof CANCEL_REASONS)[number];
 
-/** Fields that the caller sets and that never change. Each transition stores these fields. */
+/** Fields that the caller sets and that never change. */
 export interface PaymentTerms {
-  /** Minor units. */
   readonly amountMinor: number;
   readonly currency: string;
   readonly source: string;
@@ -77,21 +73,16 @@ export interface PaymentNotes {
   readonly returnUrl?: string;
 }
 
-/** The notes as the API shows them. */
 export interface ShownNotes extends PaymentNotes {
-  /** Present after the details row was erased. */
   readonly detailsErased?: true;
 }
 
-/** The payment after a transition. */
 export interface Payment extends PaymentTerms, Fees {
   readonly id: PaymentId;
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly status: PaymentStatus;
-  /** Minor units. */
   readonly amountCapturedMinor: number;
-  /** Minor units. */
   readonly amountRefundedMinor: number;
   readonly processorName: string;
   readonly chargeId?: string;
@@ -135,7 +126,6 @@ const NOTES = {
 };
 const NOTES_OBJECT = apiObject<ShownNotes>()(NOTES);
 
-/** Returns the fields of {@link NOTES} as JSON text. */
 export function notesFields(notes: ShownNotes): string {
   return jsonFields(NOTES_OBJECT.render(notes));
 }
@@ -178,13 +168,12 @@ const PAYMENT_OBJECT = apiObject<ShownPayment>()({
 
 export type PaymentField = (typeof PAYMENT_OBJECT)['names'][number];
 
-/** Renders a payment as the API shows it. @param notes the notes on the first transition */
+/** @param notes the notes on the first transition */
 export function paymentObject(payment: Payment, notes: ShownNotes): Record<string, unknown> {
   const { detailsErased } = notes;
   return PAYMENT_OBJECT.render({ ...payment, ...notesOf(notes), ...(detailsErased && { detailsErased }) });
 }
 
-/** Renders a fee in a currency other than the payment's as the API object, with the amount in minor units. */
 export function feeObject({ amountMinor, currency }: Fee): Record<string, unknown> {
   return { amount: amountMinor, currency };
 }
@@ -200,7 +189,6 @@ function disputedMinor({ disputes = [], chargeId }: Pick<Payment, 'disputes' | '
     .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
 }
 
-/** Renders a dispute as the API object, with the amount in minor units and the time in Unix seconds. */
 export function disputeObject(
   { disputeId, chargeId, amountMinor, currency, status, createdAtMs }: Dispute,
   payment: Pick<Payment, 'id' | 'currency'>,
@@ -244,10 +232,9 @@ export const TRANSITION_TYPES = [
 
 export type TransitionType = (typeof TRANSITION_TYPES)[number];
 
-/** The types of transitions that record a pending operation. They are not published as events. */
+/** Not published as events. */
 const PENDING_TYPES = ['payment.created', 'capture.pending', 'void.pending', 'refund.pending'] as const;
 
-/** The transition types that are published as events. */
 export type OutcomeType = Exclude<TransitionType, (typeof PENDING_TYPES)[number]>;
 
 export function isOutcome(type: TransitionType): type is OutcomeType {
@@ -270,9 +257,7 @@ export interface Refund extends GivenReason {
   readonly kind: 'refund';
   /** Payonce's id of the refund, or the processor's id if the refund was made at the processor. */
   readonly refundId: string;
-  /** The refunded charge. */
   readonly chargeId: string;
-  /** Minor units. */
   readonly amountMinor: number;
   /** The currency of a stray charge, if it differs from the payment's. */
   readonly currency?: string;
@@ -292,7 +277,6 @@ export interface Refund extends GivenReason {
    * list it, an operator must investigate.
    */
   readonly accepted?: true;
-  /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
 }
 
@@ -306,13 +290,9 @@ export interface HoldChange {
   /** Present if Payonce voids a hold that was not captured in time. @default requested */
   readonly reason?: 'expired';
   readonly failure?: Failure;
-  /** True if the request contained no amount. */
   readonly wholeAmount?: true;
-  /** True if the request was answered with 202 and that response is stored. */
   readonly answered?: true;
-  /** Present when an operator requested the change. */
   readonly request?: OperatorRequest;
-  /** Present when an operator decided the outcome. */
   readonly decision?: OperatorDecision;
 }
 
@@ -320,10 +300,8 @@ export const DISPUTE_STATUSES = ['open', 'won', 'lost'] as const;
 
 export interface Dispute {
   readonly kind: 'dispute';
-  /** The processor's id of the dispute. */
   readonly disputeId: string;
   readonly chargeId: string;
-  /** Minor units. */
   readonly amountMinor: number;
   /** The currency of a stray charge, if it differs from the payment's. */
   readonly currency?: string;
@@ -339,27 +317,22 @@ export interface Dispute {
 export interface StrayCharge {
   readonly kind: 'stray_charge';
   readonly chargeId: string;
-  /** Minor units. */
   readonly amountMinor: number;
-  /** The currency of the charge, which may differ from the payment's. */
   readonly currency: string;
   readonly status: 'authorized' | 'captured';
 }
 
-/** An operator's correction of the postings, with its reason. */
 export interface Correction extends GivenReason {
   readonly kind: 'correction';
   readonly correctionId: string;
-  /** The name of the operator who is responsible. */
   readonly operator: string;
   /** The sequence number of the transition whose postings the correction reverses. */
   readonly reverses?: number;
 }
 
-/** An operator's request for a capture or a cancellation. A refund has no such object: it contains its reason itself. */
+/** A refund has no such object: it contains its reason itself. */
 export interface OperatorRequest extends GivenReason {
   readonly kind: 'request';
-  /** The name of the operator who is responsible. */
   readonly operator: string;
 }
 
@@ -367,7 +340,6 @@ export interface OperatorRequest extends GivenReason {
 export interface OperatorDecision extends GivenReason {
   readonly kind: 'decision';
   readonly decisionId: string;
-  /** The name of the operator who is responsible. */
   readonly operator: string;
   /**
    * True if the decision was made although the processor's books could not be read.
@@ -380,7 +352,6 @@ export interface OperatorDecision extends GivenReason {
 export interface Annotation extends GivenReason {
   readonly kind: 'annotation';
   readonly annotationId: string;
-  /** The name of the operator who is responsible. */
   readonly operator: string;
   /**
    * The sequence number of the annotated transition.
@@ -415,7 +386,6 @@ export function isAwaited(payment: Payment): boolean {
   return isUnresolved(payment) || payment.status === 'requires_action';
 }
 
-/** Returns whether the merchant's `reference` may be used for another payment. */
 export function freesReference(payment: Payment): boolean {
   return payment.status === 'failed' || payment.status === 'canceled';
 }

@@ -9,9 +9,7 @@ export const ACCOUNTS = [
   'processor_clearing',
   /** The money that was captured for the merchant. */
   'merchant_payable',
-  /** The refunded money. */
   'refunds',
-  /** The processor's fees. */
   'fees',
   /** The money that payers' banks took back. */
   'disputes',
@@ -26,16 +24,12 @@ export type Account = (typeof ACCOUNTS)[number];
 export interface Posting {
   readonly account: Account;
   readonly direction: 'debit' | 'credit';
-  /** Positive amount in minor units. */
+  /** Positive. */
   readonly amountMinor: number;
   readonly currency: string;
 }
 
-/**
- * Checks double entry: debits equal credits in every currency.
- *
- * @throws InvariantViolation if they do not, or if an amount is not a positive safe integer
- */
+/** Checks double entry: debits equal credits in every currency. */
 export function assertBalanced(postings: readonly Posting[]): void {
   const sums = new Map<string, number>();
   for (const posting of postings) {
@@ -49,7 +43,6 @@ export function assertBalanced(postings: readonly Posting[]): void {
   for (const [currency, sum] of sums) invariant(sum === 0, `postings in ${currency} are off balance by ${sum}`);
 }
 
-/** Returns the postings that debit one account and credit another with the same amount, in minor units. */
 export function transfer(debit: Account, credit: Account, amountMinor: number, currency: string): readonly Posting[] {
   return [
     { account: debit, direction: 'debit', amountMinor, currency },
@@ -57,19 +50,16 @@ export function transfer(debit: Account, credit: Account, amountMinor: number, c
   ];
 }
 
-/** Returns the postings with debits and credits exchanged. */
 export function reversed(postings: readonly Posting[]): readonly Posting[] {
   return postings.map((posting) => ({ ...posting, direction: posting.direction === 'debit' ? 'credit' : 'debit' }));
 }
 
-/** Computes an account's debits minus its credits in these postings, in minor units. */
 export function netDebitMinor(account: Account, currency: string, postings: readonly Posting[]): number {
   return postings
     .filter((posting) => posting.account === account && posting.currency === currency)
     .reduce((sum, { direction, amountMinor }) => sum + (direction === 'debit' ? amountMinor : -amountMinor), 0);
 }
 
-/** Renders a posting as the API shows it. */
 export function postingObject({ account, direction, amountMinor, currency }: Posting): Record<string, unknown> {
   return { account, direction, amount: amountMinor, currency };
 }

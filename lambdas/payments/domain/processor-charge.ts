@@ -5,7 +5,6 @@ import { type Fees, feesOf, isFeeReported } from './fees.ts';
 import type { CancelReason, Failure, Payment } from './payment.ts';
 import { asProcessorFailure } from './payment.ts';
 
-/** Identifies a processor's books: by the processor, and by the mode and the account of its credentials. */
 export interface BooksIdentity {
   readonly name: string;
   readonly mode: Mode;
@@ -28,12 +27,11 @@ export function refundName(
   return isOwnRefund(operation) ? { refundId: operation, processorId } : { refundId: processorId };
 }
 
-/** A charge in the processor's books, converted to Payonce's terms, with amounts in minor units. */
+/** A charge in the processor's books, converted to Payonce's terms. */
 export interface ProcessorCharge extends Fees {
   readonly chargeId: string;
   /** The payment that the charge's metadata names. Absent when the metadata names no payment. */
   readonly paymentId?: PaymentId;
-  /** The operation id in the charge's metadata. */
   readonly operationId?: string;
   readonly status: 'pending' | 'requires_action' | 'authorized' | 'succeeded' | 'declined' | 'voided';
   readonly amountMinor: number;
@@ -44,23 +42,21 @@ export interface ProcessorCharge extends Fees {
   readonly cancelReason?: CancelReason;
   readonly refunds: readonly ProcessorRefund[];
   readonly disputes: readonly DisputeFact[];
-  /** Unix seconds. */
   readonly createdAtSeconds: number;
 }
 
 /**
- * Returns the payment that a charge's metadata names in the field `payment` or, without this field, in `operation`: the
- * operation id of a charge is the payment's id. Another user of the processor's account may have removed one of the
- * fields. A charge that names no payment is treated as another program's charge, unless a callback names its payment.
+ * The operation id of a charge is the payment's id. Another user of the processor's account may have removed one of the
+ * two fields. A charge that names no payment is treated as another program's charge, unless a callback names its
+ * payment.
  */
 export function namedPayment(metadata: Readonly<Record<string, string>>): PaymentId | undefined {
   return parsePaymentId(metadata['payment'] ?? '') ?? parsePaymentId(metadata['operation'] ?? '');
 }
 
 /**
- * Returns whether the charge's metadata names another payment, by the payment's id or by its operation. Every user of
- * the processor's account can write metadata. Such a charge is a contradiction for this payment: none of the charge's
- * facts is posted, and no request is sent for it.
+ * Every user of the processor's account can write metadata. A charge that names another payment is a contradiction for
+ * this payment: none of its facts is posted, and no request is sent for it.
  */
 export function isOfAnotherPayment(
   { paymentId, operationId = '' }: Pick<ProcessorCharge, 'paymentId' | 'operationId'>,
@@ -69,10 +65,6 @@ export function isOfAnotherPayment(
   return [paymentId, parsePaymentId(operationId)].some((payment) => payment !== undefined && payment !== id);
 }
 
-/**
- * Returns whether the payment's own operation made the charge, according to the charge's id or the operation in its
- * metadata.
- */
 export function isOwnCharge(
   { chargeId, operationId }: Pick<ProcessorCharge, 'chargeId' | 'operationId'>,
   payment: Pick<Payment, 'id' | 'chargeId'>,
@@ -100,9 +92,9 @@ export function factsOf(
 }
 
 /**
- * Assigns ids to refunds. A refund by Payonce gets the id of its operation, so that its response and its callbacks
- * refer to the same refund. Every user of the processor's account can write metadata. Therefore, a refund that names
- * another payment's operation, or an operation that an earlier refund already named, gets the processor's id.
+ * A refund by Payonce gets the id of its operation, so that its response and its callbacks refer to the same refund.
+ * Every user of the processor's account can write metadata. Therefore, a refund that names another payment's operation,
+ * or an operation that an earlier refund already named, gets the processor's id.
  */
 function named(refunds: readonly ProcessorRefund[], paymentId: PaymentId): readonly RefundFact[] {
   const taken = new Set<string>();

@@ -78,7 +78,7 @@ export type SettlementStep =
 
 const conclude = (fact: 'unknown' | 'not_attempted' | 'undecidable'): SettlementStep => ({ do: 'conclude', fact });
 
-/** Returns whether the send window has closed. If so, owners may no longer send. */
+/** After the window has closed, owners no longer send. */
 export function isSendWindowClosed({ nowMs, claimedAtMs }: Pick<SettlementState, 'nowMs' | 'claimedAtMs'>): boolean {
   return nowMs > claimedAtMs + SEND_WINDOW_MS;
 }
@@ -92,10 +92,7 @@ export function nextStep(state: SettlementState): SettlementStep {
   return canInquireBySending(state) ? { do: 'send' } : conclude('unknown');
 }
 
-/**
- * Returns whether a send can determine the outcome. While the processor retains the key, sending again with the same
- * key is safe and returns the first result.
- */
+/** While the processor retains the key, sending again with the same key is safe and returns the first result. */
 function canInquireBySending(state: SettlementState): boolean {
   const keyHonoured = state.nowMs < state.claimedAtMs + state.abilities.keyRetentionMs - CLOCK_MARGIN_MS;
   if (state.abilities.claimsLost && state.lookedUp !== 'absent') return false;

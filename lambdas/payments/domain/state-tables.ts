@@ -5,27 +5,20 @@
 import { defined } from '../../kernel/defined.ts';
 import type { PaymentStatus, TransitionType } from './payment.ts';
 
-/** The effect of one fact in one state. */
 export type Cell =
   | {
       readonly does: 'append';
       readonly type: TransitionType;
-      /** The new status of the payment. @default unchanged */
+      /** @default unchanged */
       readonly status?: PaymentStatus;
-      /** The kind of posting. @default nothing is posted */
+      /** @default nothing is posted */
       readonly posts?: Posts;
-      /**
-       * Set when the fact contradicts an earlier response to the merchant. The fact is posted nevertheless, and an
-       * alarm reports the contradiction.
-       */
       readonly contradicts?: string;
     }
-  /** The fact changes nothing, for example because it is already known. */
   | { readonly does: 'nothing'; readonly because: string }
-  /** The fact is impossible. Nothing is posted, and an alarm reports the fact. */
   | { readonly does: 'review'; readonly because: string };
 
-/** The postings of a cell. In each description, the first account is debited. */
+/** In each description, the first account is debited. */
 export type Posts =
   /** processor_clearing ← merchant_payable, and fees ← processor_clearing for the processor's fee. */
   | 'receipt'
@@ -72,7 +65,6 @@ const NO_RESULT = nothing('the fact is not a result, and only a result changes t
 const OTHERS = nothing('not the payment’s own charge, and it has no money');
 const NO_MONEY_KEPT = nothing('the payment keeps no money');
 
-/** The kinds of fact about a charge. */
 export type ChargeRow =
   | 'pending'
   | 'action_required'
@@ -108,7 +100,6 @@ export const CHARGE_ROW_MEANINGS: Readonly<Record<ChargeRow, string>> = {
   stray_nothing: 'another charge for this payment has no money',
 };
 
-/** The effect of each fact, by the state of the payment. */
 export const CHARGE_TABLE: Readonly<Record<ChargeRow, Readonly<Record<PaymentStatus, Cell>>>> = {
   pending: {
     processing: PROCESSING,

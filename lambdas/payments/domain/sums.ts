@@ -1,10 +1,7 @@
 import { TerminalError } from '../../kernel/faults.ts';
 import type { Account, Posting } from './posting.ts';
 
-/**
- * The sums of an account in one currency, in minor units. They are of type `bigint`, because a `number` would silently
- * lose precision.
- */
+/** In minor units, of type `bigint`, because a `number` would silently lose precision. */
 interface Sum {
   readonly account: Account;
   readonly currency: string;
@@ -12,7 +9,7 @@ interface Sum {
   readonly credit: bigint;
 }
 
-/** The sums of a set of postings. An account without postings has no entry. */
+/** An account without postings has no entry. */
 export type Sums = ReadonlyMap<string, Sum>;
 
 export const NO_SUMS: Sums = new Map();
@@ -36,7 +33,6 @@ export function addedSums(left: Sums, right: Sums): Sums {
   return sums;
 }
 
-/** Converts a sum to a number. @throws TerminalError when the sum exceeds the largest safe integer of a JSON number */
 export function exactMinor(sum: bigint): number {
   if (sum > BigInt(Number.MAX_SAFE_INTEGER)) {
     throw new TerminalError('balance_too_large', `the sum ${sum} exceeds the largest safe integer`);

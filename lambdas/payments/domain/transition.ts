@@ -34,7 +34,6 @@ export interface StoredDetails {
   readonly requestId: string;
   /** The processor account that the charge was sent to. Later attempts use it even if the settings have changed. */
   readonly processor: { readonly account: string; readonly endpoint: string; readonly apiVersion: string };
-  /** The order in Payonce that the payment belongs to. */
   readonly orderId?: OrderId;
   /** The `event_id` of the event that requested the payment. The payment's events contain this id. */
   readonly causationId?: string;
@@ -51,7 +50,7 @@ export interface FirstDetails extends StoredDetails, ShownNotes, Partial<Pick<Se
   readonly emailHash?: string;
 }
 
-/** One row of the Ledger: the payment after the transition, the cause, the postings and the link in the hash chain. */
+/** One row of the Ledger. */
 export interface Transition {
   /** The position in the chain, from 1. */
   readonly sequence: number;
@@ -75,7 +74,6 @@ export interface Transition {
   readonly hash: Uint8Array;
 }
 
-/** Turns a draft into the first transition of a new chain. */
 export function firstTransition(
   digest: Digest,
   draft: TransitionDraft,
@@ -85,7 +83,6 @@ export function firstTransition(
   return seal(digest, { sequence: 1, ...draft, occurredAtMs, cause, first, sums: NO_SUMS }, NO_PREDECESSOR);
 }
 
-/** Turns a draft into the next transition of a chain. */
 export function nextTransition(
   digest: Digest,
   { newest, state }: { readonly newest: Transition; readonly state: PaymentState },
@@ -111,7 +108,6 @@ function seal(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Transit
   return { ...unsealed, prevHash, hash: transitionHash(digest, unsealed, prevHash) };
 }
 
-/** Returns the hash of a transition, which covers the stored fields (without personal data) and the previous hash. */
 export function transitionHash(digest: Digest, unsealed: Unsealed, prevHash: Uint8Array): Uint8Array {
   const { first, subject, ...others } = unsealed;
   const rest = subject === undefined ? others : { ...others, subject: covered(subject) };
@@ -121,10 +117,6 @@ export function transitionHash(digest: Digest, unsealed: Unsealed, prevHash: Uin
   return linkHash(digest, { ...rest, first: details }, prevHash);
 }
 
-/**
- * Returns a subject in the form that the hash covers: the reasons are replaced by their commitments, as hexadecimal
- * text.
- */
 function covered(subject: Subject): object {
   return mapReasons(withoutReasons(subject), (given) =>
     given.commitment === undefined
@@ -147,25 +139,18 @@ export function firstBrokenLink(digest: Digest, transitions: readonly Transition
   );
 }
 
-/** Returns the details that the row of the first transition stores. */
 export function storedDetails({ requestId, processor, orderId, causationId, commitment }: FirstDetails): StoredDetails {
   return everyField<StoredDetails>({ requestId, processor, orderId, causationId, commitment });
 }
 
-/**
- * Returns the notes with a salt and a commitment (a seal), or without a seal if they are empty.
- * @param salt fresh for each payment
- */
+/** @param salt fresh for each payment */
 export function sealedNotes(digest: Digest, notes: PaymentNotes, salt: Uint8Array): PaymentNotes & Partial<Seal> {
   const { description, metadata = {}, returnUrl } = notes;
   if (description === undefined && returnUrl === undefined && Object.keys(metadata).length === 0) return {};
   return { ...notes, ...sealOf(digest, notes, salt) };
 }
 
-/**
- * Returns the notes of a new payment with a seal, or without one if they are empty or contain only the order's id.
- * @param salt fresh for each payment
- */
+/** @param salt fresh for each payment */
 export function notesOfNew(
   digest: Digest,
   { orderId, ...request }: PaymentNotes & Pick<StoredDetails, 'orderId'>,
@@ -179,9 +164,8 @@ export function notesOfNew(
 }
 
 /**
- * Reports whether a request created the payment of the chain. Used when the request's record no longer exists. The
- * chain stores no fingerprint of the request, so the terms are compared directly and the notes by their commitment.
- * Erased notes are not compared.
+ * Used when the request's record no longer exists. The chain stores no fingerprint of the request, so the terms are
+ * compared directly and the notes by their commitment. Erased notes are not compared.
  */
 export function isRequestedBy(
   digest: Digest,
@@ -196,38 +180,28 @@ export function isRequestedBy(
   return asked === undefined || commitment === undefined ? asked === commitment : sameBytes(asked, commitment);
 }
 
-/** Renders the personal data in a response that shows the payment, as JSON fields. Undefined when there is none. */
+/** As JSON fields; undefined when there is no personal data. */
 export function personalFields(first: FirstDetails): string | undefined {
   return first.commitment === undefined ? undefined : notesFields(first);
 }
 
-/**
- * Creates the notes of a payment that belongs to an order. The notes contain the order id and no personal data, so they
- * need no details row.
- */
+/** The notes contain the order id and no personal data, so they need no details row. */
 export function notesOfOrder({ orderId }: Pick<StoredDetails, 'orderId'>): PaymentNotes {
   return orderId === undefined ? {} : { metadata: { order: orderId } };
 }
 
-/**
- * Returns the details on the first transition of a payment.
- * @throws InvariantViolation when `transition` is not a payment's first transition
- */
 export function detailsOf(transition: Transition): FirstDetails {
   invariant(transition.first !== undefined, `transition ${transition.sequence} has no details of a first transition`);
   return transition.first;
 }
 
-/** The position of a payment's transition in the Ledger. */
 export interface TransitionPlace {
   readonly paymentId: PaymentId;
   readonly sequence: number;
 }
 
-/** The position of an outcome in the Ledger: in the chain of a payment or of an order. */
 export type OutcomePlace = TransitionPlace | { readonly orderId: OrderId; readonly sequence: number };
 
-/** Returns the decision that a transition records: either its subject is the decision, or its subject contains it. */
 export function decisionOf({ subject }: Pick<Transition, 'subject'>): OperatorDecision | undefined {
   if (subject?.kind === 'decision') return subject;
   return subject !== undefined && 'decision' in subject ? subject.decision : undefined;

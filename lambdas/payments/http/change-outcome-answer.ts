@@ -6,7 +6,7 @@ import type { ChangeKind } from '../ids.ts';
 import type { ChangeOutcome } from '../use/change-payment.ts';
 import { outcomeAnswer } from './outcome-answer.ts';
 
-/** `Retry-After` while a change is in progress, in seconds. Most changes complete within this time. */
+/** Most changes complete within this time. */
 const IN_PROGRESS_RETRY_SECONDS = 1;
 
 /** The problem codes of each kind of change, for the API documents. */
@@ -28,7 +28,6 @@ export const CHANGE_PROBLEMS: Readonly<Record<ChangeKind, readonly ProblemCode[]
   ],
 };
 
-/** Renders the response to a capture, cancellation or refund request. A replay repeats the first response. */
 export function changeOutcomeAnswer(kind: ChangeKind, outcome: ChangeOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'not_found':

@@ -17,7 +17,6 @@ interface PaymentRequestTools {
   readonly digest: Digest;
 }
 
-/** Returns the state of an event that requested a payment. The caller must have the sender's tenant and mode. */
 export const getPaymentRequest = reading({
   path: '/v1/payment_requests/{id}',
   scope: Scopes.paymentsRead,
@@ -68,10 +67,7 @@ interface RequestState {
   readonly changedMs?: number;
 }
 
-/**
- * Returns the state of a record. A released claim is shown as failed: nothing was sent, and the next delivery may claim
- * the request immediately.
- */
+/** A released claim is shown as failed: nothing was sent, and the next delivery may claim the request immediately. */
 function stateOf(record: IdempotencyRecord): RequestState {
   const changedMs = record.changedAtMs ?? record.claimedAtMs;
   if (record.status === 'COMPLETED') return { status: 'completed', changedMs };
@@ -79,8 +75,8 @@ function stateOf(record: IdempotencyRecord): RequestState {
 }
 
 /**
- * Returns the state of a request whose payment exists but has no idempotency record. If the payment has an outcome, its
- * completed record has expired. Otherwise, its record was lost, and the resolver completes the payment.
+ * If the payment has an outcome, its completed record has expired. Otherwise, its record was lost, and the resolver
+ * completes the payment.
  */
 function withoutRecord(status: string): RequestState {
   return { status: status === 'processing' ? 'pending' : 'completed' };

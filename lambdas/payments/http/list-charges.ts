@@ -8,7 +8,6 @@ import { notCalled } from '../use/pinned-processor.ts';
 import { type ReadChargesTools, readCharges } from '../use/read-charges.ts';
 import { chargeList, paymentPath } from './payment-answers.ts';
 
-/** Returns the charges of a payment, as they currently are in the processor's books. */
 export const getCharges = reading({
   path: '/v1/payments/{id}/charges',
   scope: Scopes.paymentsRead,
@@ -42,7 +41,6 @@ async function listCharges({ tools, caller, request, id }: ReadingCall<ReadCharg
   }
 }
 
-/** Renders a charge as the API object, with amounts in minor units. */
 function chargeObject(charge: ProcessorCharge, payment: Payment): Record<string, unknown> {
   const { chargeId, status, amountMinor, capturedMinor, currency, feeMinor, otherFees, failure } = charge;
   return {

@@ -50,7 +50,6 @@ export const getTransitions = reading({
   },
 });
 
-/** Renders a transition as the API object, with amounts in minor units and the time in Unix seconds. */
 export function transitionObject({
   sequence,
   type,
@@ -70,7 +69,6 @@ export function transitionObject({
   };
 }
 
-/** Renders the subject of a transition: its kind, id and reason, and the transition that a correction reverses. */
 function subjectObject(subject: Subject, { id }: Payment): Record<string, unknown> {
   switch (subject.kind) {
     case 'refund':

@@ -5,7 +5,6 @@ import type { Answer, Problem } from '../../kernel/answer.ts';
 import type { CreatePaymentOutcome } from '../use/create-payment.ts';
 import type { NoProcessor } from '../use/pinned-processor.ts';
 
-/** Renders the response to a request that creates a payment. A replay repeats the first response. */
 export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string): Answer {
   switch (outcome.kind) {
     case 'first':
@@ -34,7 +33,7 @@ export function outcomeAnswer(outcome: CreatePaymentOutcome, requestId: string):
   }
 }
 
-/** Returns the problem for a new payment that no processor accepts. The key stays unused. */
+/** The key stays unused. */
 export function noProcessorProblem(why: NoProcessor): Problem {
   switch (why) {
     case 'no_processor_configured':

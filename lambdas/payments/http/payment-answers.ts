@@ -3,7 +3,7 @@ import { HOLD_CHANGE_STATUSES } from '../domain/change-answer.ts';
 import { ACCOUNTS } from '../domain/posting.ts';
 import { dispute, payment, refund, shownAmount, shownFee, unixSeconds } from './payment-objects.ts';
 
-/** Schemas of the responses about payments. Objects are open: a client must ignore unknown fields. */
+/** Objects are open: a client must ignore unknown fields. */
 
 export const partList = (part: z.ZodType) =>
   z.looseObject({
@@ -147,7 +147,7 @@ const minor = (what: string) =>
     .min(0)
     .meta({ description: `${what}, in minor units.` });
 
-/** Refunds or disputes in the processor's books. A refund by Payonce has the id of its operation. */
+/** A refund by Payonce has the id of its operation. */
 const atProcessor = z.array(z.looseObject({ id: z.string(), status: z.string(), amount: minor('The amount') }));
 
 const charge = z
@@ -200,8 +200,6 @@ export const paymentRequest = z
   })
   .meta({ id: 'PaymentRequest' });
 
-/** The problem codes for a new payment that no processor accepts. */
 export const NO_PROCESSOR = ['livemode_not_available', 'no_processor_for_payment', 'no_processor_configured'] as const;
 
-/** Path parameters of the endpoints of a single payment. */
 export const paymentPath = z.object({ id: payment.shape.id.meta({ description: 'The id of the payment.' }) });

@@ -10,10 +10,7 @@ import { webUrl } from '../../kernel/platform/web-url.ts';
 import type { PaymentField, PaymentNotes, PaymentTerms } from '../domain/payment.ts';
 import { CANCEL_REASONS, DISPUTE_STATUSES, PAYMENT_STATUSES } from '../domain/payment.ts';
 
-/**
- * The schemas of a payment in requests, and of payments, refunds and disputes in responses, events and the API
- * documents. Objects in responses are open: a client must ignore unknown fields.
- */
+/** Objects in responses are open: a client must ignore unknown fields. */
 
 // ------------------------------------------------------------------------------------------------------------ requests
 
@@ -85,7 +82,7 @@ const metadata = z
     maxProperties: MAX_METADATA_KEYS,
   });
 
-/** Maximum length of a URL, in characters. It bounds the size of a payment's details row. */
+/** Bounds the size of a payment's details row. */
 const MAX_URL_LENGTH = 1_024;
 const LOOPBACK = new Set(['localhost', '127.0.0.1', '[::1]']);
 
@@ -113,11 +110,7 @@ function isLoopback({ protocol, hostname }: URL): boolean {
   return protocol === 'http:' && LOOPBACK.has(hostname);
 }
 
-/**
- * Refuses an http page on a loopback host in live mode, because only the payer's own machine could reach it. Test mode
- * allows it.
- * @returns the refusal; undefined for an allowed page
- */
+/** Refuses an http page on a loopback host in live mode, because only the payer's own machine could reach it. */
 export function loopbackProblem(mode: Mode, returnTo: string | undefined): Parsed<never> | undefined {
   const url = returnTo === undefined || mode === 'test' ? undefined : webUrl(returnTo);
   if (url === undefined || !isLoopback(url)) return undefined;
@@ -128,7 +121,7 @@ function utf8Bytes(value: Readonly<Record<string, string>>): number {
   return Object.entries(value).reduce((sum, [key, text]) => sum + utf8.encode(key + text).length, 0);
 }
 
-/** Schema of a new payment. Fields are validated in this order; the first invalid field is reported. */
+/** Fields are validated in this order; the first invalid field is reported. */
 export const createPaymentBody = z
   .strictObject({
     amount,
@@ -151,7 +144,6 @@ export const createPaymentBody = z
   })
   .meta({ id: 'CreatePayment' });
 
-/** Returns the fields that the caller sets, from the body. */
 export function requestedPayment(body: z.infer<typeof createPaymentBody>): PaymentTerms & PaymentNotes {
   return everyField<PaymentTerms & PaymentNotes>({
     amountMinor: body.amount,

@@ -27,10 +27,7 @@ interface PartTools {
 
 type Part = 'refund' | 'dispute' | 'capture' | 'cancellation';
 
-/**
- * Functions that render the parts of a payment, one for each kind of part. Each returns the parts in the order in which
- * they became known.
- */
+/** Each function returns the parts in the order in which they became known. */
 const SHOWN: Readonly<Record<Part, (chain: PaymentChain) => readonly Readonly<Record<string, unknown>>[]>> = {
   refund: ({ state }) => [...state.refunds.values()].map((each) => refundObject(each, state.payment)),
   dispute: ({ state }) => [...state.disputes.values()].map((each) => disputeObject(each, state.payment)),
@@ -51,7 +48,6 @@ const scope = Scopes.paymentsRead;
 
 type PartCall = ReadingCall<PartTools>;
 
-/** Endpoints that list the parts of a payment, or return one part by its id. */
 export const PART_ROUTES = [
   reading({
     path: '/v1/payments/{id}/refunds',
@@ -165,7 +161,7 @@ export const PART_ROUTES = [
   }),
 ];
 
-/** Returns one part of a payment. The part's id contains the payment's id, so no index is needed. */
+/** The part's id contains the payment's id, so no index is needed. */
 async function showPart({ tools, caller, request, id }: PartCall, noun: Part): Promise<Handled> {
   const chain = await readOwnChain(tools.store, caller, paymentOfPart(id));
   const part = chain === undefined ? undefined : SHOWN[noun](chain).find((each) => each['id'] === id);

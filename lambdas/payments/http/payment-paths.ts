@@ -2,7 +2,7 @@ import type { RoutePath } from '../../http/authenticated-api.ts';
 
 const post = (path: string) => ({ method: 'POST', path }) as const satisfies RoutePath;
 
-/** Methods and paths of the requests that change payments. The payments function serves them. */
+/** Served by the payments function. */
 export const PAYMENT_POSTS = {
   payments: post('/v1/payments'),
   capture: post('/v1/payments/{id}/capture'),
@@ -11,8 +11,8 @@ export const PAYMENT_POSTS = {
 };
 
 /**
- * Paths of the endpoints that read payments. The reads function serves them. A `POST` to one of these paths returns 405
- * unless `PAYMENT_POSTS` contains the path. A test checks that this list equals the declared endpoints.
+ * Served by the reads function. A `POST` to one of these paths returns 405 unless `PAYMENT_POSTS` contains the path.
+ * A test checks that this list equals the declared endpoints.
  */
 export const PAYMENT_READ_PATHS: readonly string[] = [
   '/v1/payments',
@@ -31,7 +31,7 @@ export const PAYMENT_READ_PATHS: readonly string[] = [
   '/v1/payment_requests/{id}',
 ];
 
-/** All routes of payments. The `Allow` header of a path lists its methods in this order. */
+/** The `Allow` header of a path lists its methods in this order. */
 export const PAYMENT_PATHS: readonly RoutePath[] = [
   ...Object.values(PAYMENT_POSTS),
   ...PAYMENT_READ_PATHS.map((path) => ({ method: 'GET', path }) as const),

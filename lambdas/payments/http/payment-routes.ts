@@ -113,7 +113,6 @@ const postRefund = keyed({
   },
 });
 
-/** The routes that change payments, for any store and processor. */
 export const PAYMENT_POST_ROUTES: readonly TenantEndpoint<PaymentsTools>[] = [
   postPayment,
   postCapture,

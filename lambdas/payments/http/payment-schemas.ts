@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { freeText } from '../../http/validate.ts';
 import { amount } from './payment-objects.ts';
 
-/** The schemas of the requests that change a payment. The API documents are generated from them. */
+/** The API documents are generated from these schemas. */
 
 const partOf = (whole: string) =>
   amount.optional().meta({ description: `In minor units. Defaults to ${whole}.`, example: 300 });

@@ -24,7 +24,7 @@ import { PAYMENT_POSTS } from './payment-paths.ts';
 import { runCounts } from './run-counts.ts';
 
 export interface NewPaymentTools extends CreatePaymentTools {
-  /** Selects the processor of a new payment. @default `processor` */
+  /** @default `processor` */
   readonly choose?: ChooseProcessor;
   readonly emailHashes: EmailHashes;
 }
@@ -99,8 +99,6 @@ async function handle(call: PostCall): Promise<Handled> {
 }
 
 /**
- * Prepares a payment request from any transport: selects the processor and hashes the e-mail address.
- *
  * @returns a function that creates the payment, or a problem if the processor does not accept the request
  * @throws as {@link hashOfNew}
  */

@@ -3,7 +3,6 @@ import type { RunNotes } from '../../once/use/execute-once.ts';
 import type { ChangePaymentOutcome } from '../use/change-payment.ts';
 import type { CreatePaymentOutcome } from '../use/create-payment.ts';
 
-/** Returns the metrics to count for one keyed request. */
 export function runCounts(
   outcome: CreatePaymentOutcome | ChangePaymentOutcome,
   notes: RunNotes,
