@@ -59,7 +59,7 @@ const ROW_EXISTS = {
   ExpressionAttributeNames: { '#pk': KeyAttribute.partition },
 };
 
-/** Stores orphaned callbacks, and effects that need no claim. Each effect is one durable write. */
+/** Each effect is one durable write. */
 export class DynamoDbEffects implements EffectStore, OrphanStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -68,7 +68,6 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
   readonly #queues: QueueTools;
   readonly #activity: DynamoDbActivity;
 
-  /** @param unreadable called for each orphan that cannot be parsed @default the read throws */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
@@ -135,10 +134,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     }
   }
 
-  /**
-   * Writes a queue entry. If the entry exists, increments its counter `seen`.
-   * @returns `again` when a rival has changed the existing entry
-   */
+  /** @returns `again` when a rival has changed the existing entry */
   async #queueOrNote(entry: Item): Promise<true | 'again'> {
     const added = await this.#put({ Item: entry, ConditionExpression: ROW_IS_NEW });
     const there = added.kind === 'refused' ? itemOf(added.reasons[0]) : undefined;
@@ -171,10 +167,7 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     await setAttributes(this.#queues, waitingOrphanKey(orphan), now, ROW_EXISTS);
   }
 
-  /**
-   * Ends the retries of an orphan, but keeps the orphan. Has no effect on an orphan that was adopted: the index can
-   * still list such an orphan for a short time.
-   */
+  /** Has no effect on an orphan that was adopted: the index can still list such an orphan for a short time. */
   async giveUp(orphan: OrphanedCallback): Promise<void> {
     const { registry } = this.#tables;
     await transactOnce(this.#client, this.#pacing, [
@@ -183,7 +176,6 @@ export class DynamoDbEffects implements EffectStore, OrphanStore {
     ]);
   }
 
-  /** Returns the entry of the activity log as an item of a transaction. */
   protected activityItems(activity: Effect['activity']): Promise<TransactItem[]> {
     return this.#activity.itemsFor(activity);
   }

@@ -179,7 +179,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
   ): Promise<readonly Transition[]> {
     const found: Transition[] = [];
     let from: Item | undefined;
-    // A page can also end because of DynamoDB's limit of 1 MB. If there is a `LastEvaluatedKey`, more rows can follow.
+    // A page can also end because of DynamoDB's limit of 1 MB.
     do {
       const output: QueryCommandOutput = await readWithRetries(this.#pacing, () =>
         this.#client.send(
@@ -204,7 +204,6 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     return found;
   }
 
-  /** Reads some transitions in one call. */
   async #readRows(paymentId: PaymentId, sequences: readonly number[]): Promise<readonly Transition[]> {
     const { ledger } = this.#tables;
     const Keys = sequences.map((sequence) => ({

@@ -98,7 +98,7 @@ const paymentItem = () =>
     createdAtMs: z.int(),
   });
 
-/** The fields of a reason in a transition's row. The salt of the commitment is in the details row only. */
+/** The salt of the commitment is in the details row only. */
 const reasonFields = () => ({ reason: z.string().exactOptional(), commitment: bytes.exactOptional() });
 
 const decisionItem = () =>
@@ -218,7 +218,6 @@ export function transitionSort(sequence: number): string {
   return `${SortKey.transition}${String(sequence).padStart(6, '0')}`;
 }
 
-/** Returns a transition as its row stores it: without personal data, which is in details rows, and with compact sums. */
 export function toTransitionItem(transition: Transition): Item {
   return {
     ...transition,
@@ -238,19 +237,13 @@ export function transitionRow(transition: Transition): Item {
   };
 }
 
-/**
- * Returns the trace id of this execution if tracing is enabled and the execution is sampled. The relay publishes the
- * event in that trace.
- */
+/** The relay publishes the event in this trace. */
 export function sampledTrace(): { readonly trace?: string } {
   if (!process.env[TRACING]) return {};
   return defined({ trace: /^Root=.+Sampled=1/.exec(process.env['_X_AMZN_TRACE_ID'] ?? '')?.[0] });
 }
 
-/**
- * Returns the attributes that put the row into the index of recent outcomes. The function that reads the Stream also
- * selects rows by these attributes.
- */
+/** The function that reads the Stream also selects rows by these attributes. */
 export function outcomeAttributes(
   id: ChainId,
   { sequence, occurredAtMs }: Pick<Transition, 'sequence' | 'occurredAtMs'>,
@@ -274,7 +267,7 @@ export function outcomesPartition(shard: number, atMs: number): string {
   return `${shard}#${new Date(atMs).toISOString().slice(0, 'yyyy-mm-dd'.length)}`;
 }
 
-/** Builds the put of a transition. Its condition lets only one writer take a position in the chain. */
+/** The condition lets only one writer take a position in the chain. */
 export function appendItem({ ledger }: StoreTables, transition: Transition): TransactItem {
   return { Put: { TableName: ledger, Item: transitionRow(transition), ConditionExpression: ROW_IS_NEW } };
 }
@@ -301,7 +294,6 @@ export interface NewDetails {
   readonly emailHash?: string;
 }
 
-/** Returns the personal data of a new transition: the notes of a new payment, and new reasons. */
 export function newDetails({ first, subject }: Transition): readonly NewDetails[] {
   const { salt: ofNotes, emailHash } = first ?? {};
   const notes =
@@ -314,7 +306,6 @@ export function newDetails({ first, subject }: Transition): readonly NewDetails[
   return [...notes, ...reasons];
 }
 
-/** Builds the puts of the details rows of a new transition. */
 export function detailsPuts(tables: StoreTables, transition: Transition): TransactItem[] {
   return newDetails(transition).map((details) => detailsPut(tables, transition.payment, details));
 }
@@ -328,7 +319,7 @@ export function detailsPut(
   return detailsItem(tables, id, salt, details, { found, ...defined({ part }) });
 }
 
-/** Returns the transition with the personal data from its details rows. @throws InvariantViolation as `readDetails` */
+/** @throws InvariantViolation as `readDetails` */
 export async function transitionWithDetails(
   from: DetailsTools | DetailsRows,
   transition: Transition,
@@ -339,7 +330,7 @@ export async function transitionWithDetails(
 /** Maximum number of reasons to read one by one. If a page has more, all details rows of the payment are read. */
 const MAX_SINGLE_READS = 20;
 
-/** Returns transitions of one payment with their personal data. @throws InvariantViolation as `readDetails` */
+/** @throws InvariantViolation as `readDetails` */
 export async function transitionsWithDetails(
   from: DetailsTools | DetailsRows,
   transitions: readonly Transition[],
@@ -386,8 +377,8 @@ export function parseTransition(item: Item): Transition {
 const referenceItem = z.lazy(() => z.object({ paymentId: z.string() }));
 
 /**
- * Returns the key of a reference's row. Each reference has a separate partition, so that the claims of payments with
- * different references do not write to the same partition.
+ * Each reference has a separate partition, so that the claims of payments with different references do not write to the
+ * same partition.
  */
 export function referenceRowKey({ tenantId, mode, reference }: ReferenceName): Item {
   return {

@@ -38,7 +38,6 @@ type Outcome = OutcomePage['outcomes'][number];
 /** Result for a day that is not read, because the page is already full. */
 const NOT_READ: OutcomePage = { outcomes: [], isLast: false };
 
-/** Reads single transitions, and lists outcomes in chronological order. */
 export class LedgerTransitions implements TransitionReader, RecentOutcomes {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -61,7 +60,6 @@ export class LedgerTransitions implements TransitionReader, RecentOutcomes {
     return { client: this.#client, registry: this.#registry, pacing: this.#pacing };
   }
 
-  /** Reads one row of a chain with strong consistency. */
   protected async readRow(partition: string, sequence: number): Promise<Item | undefined> {
     const key = { [KeyAttribute.partition]: partition, [KeyAttribute.sort]: transitionSort(sequence) };
     const output = await readWithRetries(this.#pacing, () =>

@@ -9,14 +9,10 @@ import type { PaymentEnds } from '../use/payment-store.ts';
 interface ChainRows {
   /** Reads a few of the newest transitions, newest first. */
   newest(): Promise<readonly Transition[]>;
-  /** Reads the transitions with these sequence numbers. */
   at(sequences: readonly number[]): Promise<readonly Transition[]>;
 }
 
-/**
- * Reads, in at most three calls, the transitions that are needed to decide on a change.
- * @returns undefined if there is no such payment
- */
+/** Reads, in at most three calls, the transitions that are needed to decide on a change. */
 export async function readEnds(rows: ChainRows, operationId: OperationId): Promise<PaymentEnds | undefined> {
   const found = await rows.newest();
   const transitions = found.toReversed();

@@ -21,21 +21,14 @@ import { newDetailsOf, type RowsOfCopy, rowsOfCopy, storedOfRow } from './postgr
 
 /** Converts the rows of one kind of chain to the rows of the DynamoDB tables, and back. */
 export interface CopiedChain {
-  /** Reports whether an id belongs to a chain of this kind. */
   readonly owns: (chainId: string) => boolean;
   /** Returns the Ledger row of a stored transition, as the DynamoDB store would write it. */
   readonly rowOf: (stored: Item) => Item;
-  /** Builds the put of the personal data that was written with a stored transition. */
   readonly detailsOf: (tables: Pick<StoreTables, 'registry'>, stored: Item, details: NewDetails) => TransactItem;
-  /**
-   * Returns the PostgreSQL rows of a transition.
-   * @param item the transition's Ledger row
-   * @throws if the row is unreadable
-   */
+  /** @throws if the row is unreadable */
   readonly rowsOfCopy: (item: Item) => RowsOfCopy;
 }
 
-/** Converts the rows of payments. */
 export const PAYMENT_CHAIN: CopiedChain = {
   owns: (id) => parsePaymentId(id) !== undefined,
   rowOf: (stored) => transitionRow(parseTransition(stored)),
@@ -51,8 +44,8 @@ export interface LedgerCarrierTools extends PostgresTools {
 }
 
 /**
- * Maximum number of transitions in one transaction. Rows are far smaller than 400 KB, so ten with their details stay
- * below 4 MB (Amazon DynamoDB developer guide, "Quotas": item size, transaction size).
+ * Rows are far smaller than 400 KB, so ten with their details stay below 4 MB (Amazon DynamoDB developer guide,
+ * "Quotas": item size, transaction size).
  */
 const ROWS_AT_ONCE = 10;
 /** Limit of a read that must return all waiting rows. No chain has more. */
@@ -89,7 +82,6 @@ WHERE details.chain_id = $1 AND NOT EXISTS (
     AND outbox.sequence = details.sequence
 )`;
 
-/** A transition with its row in the Ledger and the puts of its personal data. */
 interface Copy {
   readonly link: Link;
   readonly item: Item;
@@ -195,7 +187,6 @@ export class LedgerCarrier implements Carrier {
     return 'stopped';
   }
 
-  /** Reads the first waiting rows of a chain, with their transitions and personal data, in one statement. */
   async #waiting(chainId: string, limit = ROWS_AT_ONCE): Promise<Waiting> {
     const found = await readRows(this.#tools, {
       name: 'outbox-waiting',
@@ -243,8 +234,8 @@ export class LedgerCarrier implements Carrier {
   }
 
   /**
-   * Writes copies of successive transitions. If the condition of a put fails, DynamoDB returns the existing row. If the
-   * hash of this row equals the transition's hash, the transition was already copied.
+   * If the condition of a put fails, DynamoDB returns the existing row. If the hash of this row equals the transition's
+   * hash, the transition was already copied.
    *
    * @returns undefined when all are in the Ledger; otherwise the sequence of the first that can never be copied
    */
@@ -291,7 +282,6 @@ export class LedgerCarrier implements Carrier {
     };
   }
 
-  /** Builds the condition check that the Ledger contains the transition's predecessor. */
   #checkBefore({ link: { sequence, prevHash }, item }: Copy): TransactItem[] {
     if (sequence === 1) return [];
     return [
@@ -365,7 +355,6 @@ export class LedgerCarrier implements Carrier {
   }
 }
 
-/** Reports whether a row of the Ledger is the copy of a transition. */
 function isSame({ hash }: Link, found: Item | undefined): boolean {
   const existing = found?.['hash'];
   return existing instanceof Uint8Array && sameBytes(existing, hash);

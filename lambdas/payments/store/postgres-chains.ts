@@ -5,13 +5,11 @@ import type { Row, Statement } from '../../postgres/database.ts';
 import { valuesOf } from '../../postgres/values.ts';
 import type { ChainId } from '../ids.ts';
 
-/** Reads chains of payments and orders. */
-
 export const SELECT_TRANSITION = 'SELECT body::text, prev_hash, hash FROM transition';
 
 /**
- * Selects the rows of the chain `$1`. A statement appends conditions, a sort order and {@link UNION_DETAILS}, so that
- * it reads transitions and personal data in one snapshot.
+ * A statement appends conditions, a sort order and {@link UNION_DETAILS}, so that it reads transitions and personal
+ * data in one snapshot.
  */
 export const SELECT_CHAIN_ROWS = `SELECT sequence, body::text, prev_hash, hash, NULL AS part, NULL::bytea AS salt, NULL::json AS details
   FROM transition WHERE chain_id = $1`;
@@ -19,12 +17,12 @@ export const UNION_DETAILS =
   'UNION ALL SELECT NULL, NULL, NULL, NULL, part, salt, details FROM details WHERE chain_id = $1';
 
 interface ChainOfRows {
-  /** The rows of the transitions, in the order of the chain. */
+  /** In the order of the chain. */
   readonly transitions: readonly Row[];
   readonly details: DetailsRows;
 }
 
-/** Reads a chain. @param statement the union of {@link SELECT_CHAIN_ROWS} and {@link UNION_DETAILS} */
+/** @param statement the union of {@link SELECT_CHAIN_ROWS} and {@link UNION_DETAILS} */
 export async function readChain(tools: PostgresTools, statement: Statement): Promise<ChainOfRows> {
   const rows = await readRows(tools, statement);
   const { transitions = [], details = [] } = Object.groupBy(rows, ({ sequence }) =>
@@ -35,7 +33,6 @@ export async function readChain(tools: PostgresTools, statement: Statement): Pro
   return { transitions: inOrder, details: detailsRowsOf(details) };
 }
 
-/** Returns whether the database contains the payment or order with this id. */
 export async function hasChain(tools: StatementTools, chainId: string): Promise<boolean> {
   const rows = await readRows(tools, {
     name: 'chain-exists',
@@ -45,7 +42,6 @@ export async function hasChain(tools: StatementTools, chainId: string): Promise<
   return rows.length > 0;
 }
 
-/** Reads the tenant of a payment or an order. @returns undefined if the database does not contain the chain */
 export async function tenantOfChain(tools: StatementTools, chainId: string): Promise<TenantId | undefined> {
   const [row] = await readRows(tools, {
     name: 'chain-tenant',
@@ -55,7 +51,6 @@ export async function tenantOfChain(tools: StatementTools, chainId: string): Pro
   return row?.['tenant_id'] as TenantId | undefined;
 }
 
-/** Returns the ids of those given payments and orders that the database contains. */
 export async function chainsAmong(tools: StatementTools, ids: readonly string[]): Promise<readonly string[]> {
   const rows = await readRows(tools, {
     name: 'chains-among',
@@ -70,7 +65,6 @@ export function detailsRowsOf(rows: readonly Row[]): DetailsRows {
   return new Map(rows.map((row) => [row['part'], valuesOf(row)]));
 }
 
-/** Lists the ids of all payments and orders, sorted as text. @param after the last id of the previous page */
 export async function listChainIds(
   tools: PostgresTools,
   { after, limit }: { readonly after: string; readonly limit: number },
@@ -83,7 +77,6 @@ export async function listChainIds(
   return rows.map(({ chain_id: id }) => String(id) as ChainId);
 }
 
-/** Builds the query for a page of a chain. */
 export function selectChain(
   id: ChainId,
   { afterSequence, limit }: { readonly afterSequence: number; readonly limit: number },

@@ -9,20 +9,14 @@ export interface DueTools extends PostgresTools {
   readonly unreadable: Unreadable;
 }
 
-/** Statements and parser for the rows of a queue. */
 interface DueRead<Entry> {
   readonly select: Statement;
   readonly parse: (row: Row) => Entry;
-  /**
-   * Builds the statement that postpones an unreadable row. The statement has no effect if the row's due time has
-   * changed.
-   *
-   * @param values the values of the row @param dueAt the new due time
-   */
+  /** Has no effect if the row's due time has changed. */
   readonly postpone: (values: Row, dueAt: string) => Statement;
 }
 
-/** Reads rows in the order in which they are due. Rows that cannot be parsed are reported and postponed. */
+/** Rows that cannot be parsed are reported and postponed. */
 export async function readDue<Entry>(
   tools: DueTools,
   { select, parse, postpone }: DueRead<Entry>,
@@ -46,14 +40,9 @@ function named(row: Row): Row {
   };
 }
 
-/** The condition that selects the entry whose key is in `$1` to `$3`. */
 export const THIS_ENTRY = 'WHERE kind = $1 AND chain_id = $2 AND subject = $3';
 
-/**
- * Reads due entries of the table `work`.
- *
- * @param queues one or two queues
- */
+/** @param queues one or two queues */
 export function readDueWork<Entry>(
   tools: DueTools,
   queues: readonly string[],

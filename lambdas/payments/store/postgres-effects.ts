@@ -16,12 +16,11 @@ import { type DueTools, readDue } from './postgres-due.ts';
 import { parseOrphanRow, rowsOfTransitions } from './postgres-rows.ts';
 import { dismissal, type EffectRows, effectStatement, queueOrNoteStatement } from './postgres-statements.ts';
 
-/** Stores orphaned callbacks, and effects that need no claim. Each effect is one durable write. */
+/** Each effect is one durable write. */
 export class PostgresEffects implements EffectStore, OrphanStore {
   readonly #tools: DueTools;
   readonly #transitions: Pick<PaymentStore, 'listTransitions'>;
 
-  /** @param unreadable receives orphans that cannot be parsed @default the read fails */
   constructor(
     tools: PostgresTools,
     transitions: Pick<PaymentStore, 'listTransitions'>,
@@ -65,7 +64,6 @@ export class PostgresEffects implements EffectStore, OrphanStore {
     return found.owner === record.owner ? { kind: 'recorded' } : { kind: 'recorded_before', record: found };
   }
 
-  /** Writes an effect and its record. @param record the row of the record */
   protected async write(record: object, effect: Omit<Effect, 'record'>, nowMs: number) {
     const { activity, transitions, ...others } = effect;
     const rows = rowsOfTransitions(transitions);
@@ -74,7 +72,6 @@ export class PostgresEffects implements EffectStore, OrphanStore {
     return (await writeIf(this.#tools, this.statementOf(record, effectRows, effect))).kind;
   }
 
-  /** Builds the statement of an effect. */
   protected statementOf(record: object, rows: EffectRows, { dismissed }: Omit<Effect, 'record'>): Statement {
     return effectStatement(record, rows, dismissed === undefined ? undefined : dismissal(dismissed));
   }
@@ -117,9 +114,7 @@ export class PostgresEffects implements EffectStore, OrphanStore {
     });
   }
 
-  /**
-   * Ends the retries of an orphan, but keeps the orphan. Has no effect on an orphan that was adopted since the read.
-   */
+  /** Has no effect on an orphan that was adopted since the read. */
   async giveUp({ operationId, isForeign = false }: OrphanedCallback): Promise<void> {
     await writeRows(this.#tools, {
       name: 'orphan-give-up',

@@ -28,10 +28,7 @@ import {
 import { type NewDetails, newDetails, parseTransition, sampledTrace, toTransitionItem } from './items.ts';
 import { HOLDS, parseChargeToReturn, parseInquiry, parseOpenOrder, parseOrphan } from './queue-items.ts';
 
-/**
- * Converts transitions, personal data, queue entries and orphans to PostgreSQL rows and back. Statements receive the
- * rows as JSON.
- */
+/** Statements receive the rows as JSON. */
 
 type Columns = Readonly<Record<string, string | number | boolean>>;
 
@@ -42,13 +39,11 @@ type Columns = Readonly<Record<string, string | number | boolean>>;
 export interface RowsOfCopy {
   readonly transition: Columns;
   readonly postings: readonly Columns[];
-  /** The parts of the personal data that the transition refers to, each with its commitment. */
   readonly commitments: readonly { readonly part: string; readonly commitment: Uint8Array }[];
 }
 
 // ------------------------------------------------------------------------------------------------------------ transitions
 
-/** The rows that one write adds to chains of transitions. */
 export interface ChainRows {
   readonly transitions: readonly Columns[];
   readonly postings: readonly Columns[];
@@ -73,11 +68,7 @@ interface ChainState extends Pick<Payment, 'tenantId' | 'mode' | 'amountMinor' |
   readonly status: string;
 }
 
-/**
- * Returns the row of a transition of a payment or an order.
- *
- * @param stored the transition without personal data
- */
+/** @param stored the transition without personal data */
 export function rowOfChain(
   { sequence, type, occurredAtMs, prevHash, hash }: Link & { readonly type: string; readonly occurredAtMs: number },
   { id, tenantId, mode, status, amountMinor, currency, reference }: ChainState,
@@ -102,14 +93,12 @@ export function rowOfChain(
   };
 }
 
-/** Returns the stored form of a transition from its Ledger copy, without the attributes that only the Ledger adds. */
 export function storedOfCopy(item: Item): Item {
   const { partitionKey, sortKey } = LedgerTable.recentOutcomesIndex;
   const ofLedger: ReadonlySet<string> = new Set([...Object.values(KeyAttribute), partitionKey, sortKey, 'trace']);
   return Object.fromEntries(Object.entries(item).filter(([name]) => !ofLedger.has(name)));
 }
 
-/** Returns the rows of a payment's transition. @param item its copy in the Ledger */
 export function rowsOfCopy(item: Item): RowsOfCopy {
   const transition = parseTransition(item);
   const { payment, first, subject } = transition;
@@ -152,24 +141,19 @@ export function bodyText({ prevHash: _prevHash, hash: _hash, ...body }: Item): s
   });
 }
 
-/**
- * Returns the attributes of a transition as `toTransitionItem` created them.
- *
- * @param row the row, with `body` as text, because the driver's JSON parser does not decode binary fields
- */
+/** @param row the row, with `body` as text, because the driver's JSON parser does not decode binary fields */
 export function storedOfRow(row: Row): Item {
   const { body, prev_hash: prevHash, hash } = valuesOf(row);
   return { ...bodyItem(String(body)), prevHash, hash };
 }
 
-/** Parses the JSON of a `body` column, including its binary fields. */
 export function bodyItem(text: string): Item {
   return JSON.parse(text, (name: string, value: unknown) =>
     BYTES.has(name) && typeof value === 'string' ? new Uint8Array(Buffer.from(value, 'hex')) : value,
   ) as Item;
 }
 
-/** Parses a transition. @param row as for {@link storedOfRow} */
+/** @param row as for {@link storedOfRow} */
 export function parseTransitionRow(row: Row): Transition {
   return parseTransition(storedOfRow(row));
 }
@@ -189,15 +173,11 @@ export function rowOfDetails(
   };
 }
 
-/**
- * Returns the personal data of a row of the table `details`, with the salt of its commitment.
- * @param row the row without its NULL columns
- */
+/** @param row the row without its NULL columns */
 export function newDetailsOf({ part, salt, details, email_hash: emailHash }: Row): NewDetails {
   return { part, salt, details, ...defined({ emailHash }) } as NewDetails;
 }
 
-/** Returns the personal data of a details row from its copy in the Registry. */
 export function newDetailsOfCopy(item: Item): NewDetails {
   const partition = item[RegistryTable.emailIndex.partitionKey];
   const emailHash = typeof partition === 'string' ? hashInPartition(partition) : undefined;
@@ -218,7 +198,6 @@ export function workRowsOf({ toReturn = [], inquiries = [], hold, reopened }: Qu
   ];
 }
 
-/** The columns that identify an entry in the table `work`. */
 export interface WorkKey {
   readonly kind: 'inquiry' | 'return' | 'hold' | 'order';
   readonly chain_id: string;
@@ -234,8 +213,8 @@ export function workKeyOfReturn({ paymentId, chargeId }: ChargeToReturn): WorkKe
 }
 
 /**
- * Returns the queue of an inquiry. Inquiries that wait for a payer or a bank, and inquiries that wait for an operator,
- * have separate queues, so that they do not delay other inquiries.
+ * Inquiries that wait for a payer or a bank, and inquiries that wait for an operator, have separate queues, so that
+ * they do not delay other inquiries.
  */
 export function inquiryQueue(inquiry: Inquiry): 'unknown_outcome' | 'routine_inquiry' | 'undecidable' {
   if (inquiry.undecidable === true) return 'undecidable';

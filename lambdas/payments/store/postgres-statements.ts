@@ -12,7 +12,6 @@ import { type ChainRows, type Queued, rowOfOrphan, rowsOfTransitions, workRowsOf
  * `record` writes nothing and always returns a row. A part that violates a constraint cancels the whole statement.
  */
 
-/** Makes a part of a statement write only if the part `record` returned a row. */
 export const IF_RECORDED = 'WHERE EXISTS (SELECT 1 FROM record)';
 
 const TRANSITIONS = `json_to_recordset($2::json) AS given (chain_id text, sequence integer, type text,
@@ -117,7 +116,7 @@ const CLAIM = `WITH record AS (${INSERT_RECORD}), ${WRITES}, taken AS (
 )
 SELECT operation_id FROM record`;
 
-/** Builds the claim. It returns a row if the record is new. @param record the row of the record */
+/** Returns a row if the record is new. */
 export function claimStatement(record: object, { pending, reference }: Claim, nowMs: number): Statement {
   const rows = rowsOfTransitions(pending === undefined ? [] : [pending]);
   const named =
@@ -138,7 +137,6 @@ export function claimStatement(record: object, { pending, reference }: Claim, no
   };
 }
 
-/** Builds the query for the payment that holds a reference. */
 export function selectReference({ tenantId, mode, reference }: ReferenceName): Statement {
   return {
     name: 'reference-read',
@@ -151,9 +149,6 @@ const COMPLETE = `WITH record AS (${COMPLETE_RECORD}), ${WRITES} SELECT operatio
 const INSERT = `WITH record AS (${INSERT_RECORD}), ${WRITES} SELECT operation_id FROM record`;
 
 /**
- * Builds the statement that writes a record with transitions.
- *
- * @param record the row of the record
  * @param expects `open`: the owner must still hold the claim. `absent`: there must be no record (claim of an order, or
  * commit after the record was lost). If the expectation is wrong, the statement writes nothing and returns no row
  */
@@ -166,23 +161,18 @@ export function recordStatement(record: object, expects: 'open' | 'absent', writ
 
 const APPEND = `WITH record AS (SELECT $1::json AS appended), ${WRITES} SELECT 1 AS appended FROM record`;
 
-/** Builds the statement that writes transitions without a record. It returns a row. */
 export function appendStatement(written: Written): Statement {
   return { name: 'chain-append', text: APPEND, values: valuesOf({}, written) };
 }
 
 const IMPORT = `WITH record AS (SELECT $1::json AS imported), ${TRANSITION_WRITES} SELECT 1 AS imported FROM record`;
 
-/**
- * Builds the statement that imports transitions from the Ledger. The statement adds nothing to the outbox, and returns
- * a row.
- */
+/** Adds nothing to the outbox. */
 export function importStatement(rows: Pick<ChainRows, 'transitions' | 'postings'>): Statement {
   const values = ['{}', JSON.stringify(rows.transitions), JSON.stringify(rows.postings)];
   return { name: 'chain-import', text: IMPORT, values };
 }
 
-/** Builds the statement that replaces all personal data of a chain with `details`. */
 export function detailsStatement(chainId: string, details: ChainRows['details']): Statement {
   return {
     name: 'details-import',
@@ -214,26 +204,20 @@ const effectIf = (condition: string): string => `record AS (${insertRecordIf(con
 export interface EffectRows extends Written {
   readonly orphan?: OrphanedCallback;
   readonly adopted?: OrphanedCallback;
-  /** The row of the entry in the activity log. */
   readonly activity?: object;
 }
 
 /** Additional parts of an effect's statement. They use {@link IF_RECORDED} to write only if the effect is written. */
 interface EffectParts {
-  /** The name of the whole statement. */
   readonly name: string;
-  /** Common table expressions. Their parameters begin at `$10`. */
+  /** Their parameters begin at `$10`. */
   readonly text: string;
   /** SQL condition, `WHERE …`. If it does not hold, nothing of the effect is written. @default none */
   readonly condition?: string;
   readonly values: readonly unknown[];
 }
 
-/**
- * Builds the statement that writes an effect. It returns a row if the record is new and the condition holds.
- *
- * @param record the row of the record
- */
+/** Returns a row if the record is new and the condition holds. */
 export function effectStatement(
   record: object,
   { orphan, adopted, activity, ...written }: EffectRows,
@@ -266,10 +250,6 @@ export function dismissal({ operationId }: OrphanedCallback): EffectParts {
   };
 }
 
-/**
- * Builds the statement that adds queue entries and leaves existing entries unchanged. It returns a row for each new
- * entry.
- */
 export function queueIfAbsentStatement(queued: Queued): Statement {
   return {
     name: 'work-queue-if-absent',
@@ -280,7 +260,6 @@ export function queueIfAbsentStatement(queued: Queued): Statement {
   };
 }
 
-/** Builds the statement that adds queue entries, and notes on each existing entry that its object was seen again. */
 export function queueOrNoteStatement(queued: Queued): Statement {
   return {
     name: 'work-queue-or-note',

@@ -52,10 +52,7 @@ export class PostgresStore extends PostgresRecords implements PaymentStore {
     return { kind: 'reference_taken', paymentId: await this.#holderOf(reference.name) };
   }
 
-  /**
-   * Writes the stored response and the outcome, but only if the record is as `expects` requires: the owner still holds
-   * the claim, or there is no record. See the timelines in `executeOnce`.
-   */
+  /** See the timelines in `executeOnce`. */
   async commit({ record, expects, transition, ...queued }: Commit): Promise<CommitOutcome> {
     const nowMs = this.tools.pacing.clock.nowMs();
     const statement = recordStatement(rowOfCompleted(record), expects, {

@@ -26,10 +26,7 @@ import {
 
 // ---------------------------------------------------------------------------------------------------------------- orphans
 
-/**
- * Number of shards of the waiting orphans, and of the kept orphans. Orphans are rare, but many can arrive at once, and
- * the shards spread their writes.
- */
+/** Orphans are rare, but many can arrive at once, and the shards spread their writes. */
 export const ORPHAN_SHARDS = 4;
 /** Number of digits of a time in a sort key. Unix milliseconds have 13 digits until the year 2286. */
 const TIME_DIGITS = 13;
@@ -77,10 +74,6 @@ export function keptOrphanKey(orphan: OrphanedCallback): Item {
   return orphan.isForeign === true ? { ...key, [sort]: `${FOREIGN_SORT}${String(key[sort])}` } : key;
 }
 
-/**
- * Returns the row that keeps an orphan after its retries have ended. If another program caused the orphan, the row
- * expires.
- */
 export function keptOrphanRow(orphan: OrphanedCallback): Item {
   const row = { ...keptOrphanKey(orphan), ...orphan };
   if (orphan.isForeign !== true) return row;
@@ -101,7 +94,6 @@ export function waitingOrphanRow(orphan: OrphanedCallback): Item {
   return { ...waitingOrphanKey(orphan), ...orphan, ...orphanQueued(orphan, firstLookUpMs(orphanSchedule(orphan))) };
 }
 
-/** Returns the attributes that put a waiting orphan into its queue. */
 export function orphanQueued({ operationId, isForeign }: OrphanedCallback, dueAtMs: number): Item {
   return queuedFor(isForeign === true ? QueueRow.foreignOrphan : QueueRow.orphan, operationId, dueAtMs);
 }
@@ -123,10 +115,7 @@ const chargeToReturnItem = z.lazy(() =>
   }),
 );
 
-/**
- * Number of shards of the charges that must be reversed. Such a charge is rare, because it contradicts the outcome of
- * its payment.
- */
+/** A charge that must be reversed is rare, because it contradicts the outcome of its payment. */
 export const RETURN_SHARDS = 8;
 
 function returnsPartition(shard: number): string {
@@ -141,15 +130,14 @@ export function chargeToReturnKey({ paymentId, chargeId }: ChargeToReturn): Item
 }
 
 /**
- * Builds the put of the queue entry for a charge that must be reversed. If a charge was found authorized and is
- * captured later, it still has only one entry, because the later write replaces the entry.
+ * If a charge was found authorized and is captured later, it still has only one entry, because the later write replaces
+ * the entry.
  */
 export function returnItem({ registry }: StoreTables, charge: ChargeToReturn): TransactItem {
   const queued = returnQueued(charge, firstLookUpMs(returnSchedule(charge)));
   return { Put: { TableName: registry, Item: { ...chargeToReturnKey(charge), ...charge, ...queued } } };
 }
 
-/** Returns the queue attributes of a charge that must be reversed. */
 export function returnQueued({ paymentId, undecidable }: ChargeToReturn, dueAtMs: number): Item {
   if (undecidable === true) return queuedForOperator(QueueRow.return, dueAtMs);
   return queuedFor(QueueRow.return, paymentId, dueAtMs);
@@ -175,9 +163,8 @@ function inquiriesPartition(shard: number): string {
 }
 
 /**
- * Returns the row key of an inquiry's queue entry. The key contains the payment's id. An inquiry with `books` as its
- * `waitsFor` reads all charges of a payment. Its entry is separate from the entries of inquiries about single charges,
- * and is deleted independently of them.
+ * An inquiry with `books` as its `waitsFor` reads all charges of a payment. Its entry is separate from the entries of
+ * inquiries about single charges, and is deleted independently of them.
  */
 export function inquiryKey(inquiry: Inquiry): Item {
   const { paymentId, claimedAtMs } = inquiry;
@@ -193,8 +180,8 @@ export function inquiryItem({ registry }: StoreTables, inquiry: Inquiry): Transa
 }
 
 /**
- * Returns the attributes that put an inquiry into its queue. Inquiries that wait for a payer or a bank, and inquiries
- * that wait for an operator, have separate queues, so that they do not delay other inquiries.
+ * Inquiries that wait for a payer or a bank, and inquiries that wait for an operator, have separate queues, so that
+ * they do not delay other inquiries.
  */
 export function inquiryQueueAttributes(inquiry: Inquiry, dueAtMs: number): Item {
   const { unknownOutcome, routineInquiry, undecidable } = QueueRow;
@@ -256,7 +243,6 @@ export function openOrderRow(open: OpenOrder): Item {
   return { ...openOrderKey(open), ...open, ...openOrderQueued(open, firstLookUpMs(orderSchedule(open))) };
 }
 
-/** Returns the attributes that put an open order into its queue. */
 export function openOrderQueued({ orderId }: Pick<OpenOrder, 'orderId'>, dueAtMs: number): Item {
   return queuedFor(QueueRow.openOrder, orderId, dueAtMs);
 }

@@ -25,8 +25,8 @@ const STARTS = 16;
 const bytes = () => z.instanceof(Uint8Array);
 
 /**
- * Schema of the stored sums. Parses to undefined if the format is unknown, for example if a later version has written
- * the sums. They are then computed from the whole chain.
+ * Parses to undefined if the format is unknown, for example if a later version has written the sums. They are then
+ * computed from the whole chain.
  */
 export const sumsItem = () => bytes().transform(sumsOf);
 

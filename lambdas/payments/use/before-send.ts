@@ -7,7 +7,6 @@ import { READ_TIMEOUT_MS, type RecordChargeTools, recordCharge, recordUnlessSumm
 import type { SummedChain } from './summed-chain.ts';
 
 export interface ReadCharge {
-  /** The charge, as read from the processor's books. */
   readonly charge: ProcessorCharge;
   /** The payment's chain, which contains every fact of `charge`: in its transitions or in its sums. */
   readonly chain: SummedChain;
@@ -18,7 +17,6 @@ export interface ReadCharge {
  * sender of a capture, a cancellation, a refund or a return must call this function right before each send, and pass
  * the result to {@link maySend}.
  *
- * @param known the newest chain, if the caller has read it @default the chain is read
  * @throws as `recordCharge`
  */
 export function readChargeBeforeSend(
@@ -33,10 +31,9 @@ export function readChargeBeforeSend(
 }
 
 /**
- * Returns whether both the chain and the processor's books allow the change now. Since the change began, a dispute or
- * another user of the processor's account may have taken the money or ended the hold. Books that are not strongly
- * consistent can lag behind the chain. The result is also false if the charge's metadata names another payment, or if
- * the charge's currency differs from the requested currency: Stripe applies an amount in the currency of the charge.
+ * Since the change began, a dispute or another user of the processor's account may have taken the money or ended the
+ * hold. Books that are not strongly consistent can lag behind the chain. The currencies are compared because Stripe
+ * applies an amount in the currency of the charge.
  */
 export function maySend(
   { operationId, chargeId, currency, change }: ChangeOrder,
@@ -60,10 +57,9 @@ export function maySend(
 }
 
 /**
- * Computes the amount that one refund may return, in minor units: the money that is left, plus the amounts that this
- * refund and later refunds have reserved. A dispute can take money that is already reserved, and pending refunds then
- * get the remaining money in the order in which they began. If only the sums of the chain are known, there is no later
- * refund, because this refund has just begun.
+ * A dispute can take money that is already reserved, and pending refunds then get the remaining money in the order in
+ * which they began. If only the sums of the chain are known, there is no later refund, because this refund has just
+ * begun.
  */
 function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
   const money = moneyOf(chargeId, state);
@@ -73,10 +69,6 @@ function leftFor(refundId: string, chargeId: string, state: PaymentState): numbe
   return money.leftMinor + (place === -1 ? 0 : sumOf(pending.slice(place)));
 }
 
-/**
- * Computes the amount that one refund could return according to the processor's books, in minor units: the captured
- * amount minus all other refunds except failed ones, and minus all disputes except won ones.
- */
 function shownLeftMinor({ capturedMinor, refunds, disputes }: ProcessorCharge, refundId: string): number {
   const own = refunds.find((refund) => refund.refundId === refundId);
   return (

@@ -59,7 +59,7 @@ export interface ChangePayment {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** The cause of this execution: the request, or a run of a job. */
+  /** The request, or a run of a job. */
   readonly cause: Cause;
   /**
    * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget begins at this time.
@@ -67,17 +67,13 @@ export interface ChangePayment {
    */
   readonly receivedAtMs?: number;
   readonly command: ChangeCommand;
-  /** Present if an operator requested the change. @default the tenant or a job requested the change */
+  /** @default the tenant or a job requested the change */
   readonly byOperator?: ByOperator;
 }
 
-/** An operator's request for a change, with the check and the claim that the request requires. */
 interface ByOperator {
   readonly request: OperatorRequest;
-  /**
-   * Returns whether the operator's request, with this draft of its transition, is admitted. Called before each attempt
-   * to claim.
-   */
+  /** Called before each attempt to claim. */
   readonly admits: (draft: TransitionDraft) => Promise<boolean>;
   /** Claims the change, and writes its activity log entry in the same transaction. */
   readonly claim: (claim: Required<Pick<Claim, 'record' | 'pending'>>) => Promise<ClaimOutcome>;
@@ -85,20 +81,19 @@ interface ByOperator {
 
 type Refusal =
   | { readonly kind: 'not_found' }
-  /** The change cannot begin. Nothing is stored, so the same idempotency key may succeed later. */
+  /** Nothing is stored, so the same idempotency key may succeed later. */
   | { readonly kind: 'refused'; readonly refusal: ChangeRefusal }
-  /** The operator's request was not admitted. Nothing is stored. */
+  /** Nothing is stored. */
   | { readonly kind: 'not_admitted' }
   | { readonly kind: 'key_expired'; readonly paymentId: PaymentId };
 
 export type ChangePaymentOutcome = Executed<Refusal>;
 
-/** The outcomes of a request by a tenant or a job. Only an operator's request can have the outcome `not_admitted`. */
+/** Only an operator's request can have the outcome `not_admitted`. */
 export type ChangeOutcome = Exclude<ChangePaymentOutcome, { readonly kind: 'not_admitted' }>;
 
 /**
- * Captures, cancels or refunds a payment, exactly once in effect. Refunds cannot exceed the captured amount, because
- * the pending transition of each refund reserves its amount.
+ * Refunds cannot exceed the captured amount, because the pending transition of each refund reserves its amount.
  *
  * @throws as `executeOnce`
  */
@@ -120,8 +115,8 @@ export async function changePayment(
 
 interface Work {
   /**
-   * Decides how the determined outcome changes the current chain. Undefined if no outcome was determined: the change
-   * had already ended, or it may have been sent and this deployment does not call the payment's processor.
+   * Undefined if no outcome was determined: the change had already ended, or it may have been sent and this deployment
+   * does not call the payment's processor.
    */
   readonly decideOutcome: Awaited<ReturnType<typeof findOutChange>> | undefined;
   readonly chain: SummedChain;
@@ -249,10 +244,7 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
     return { decideOutcome, chain: await this.read() };
   }
 
-  /**
-   * Returns the decision's draft if it ends this change. Otherwise returns undefined, because callbacks record other
-   * facts.
-   */
+  /** Undefined unless the decision ends this change: callbacks record other facts. */
   #ending(decision: Decision | undefined, before: PaymentState): TransitionDraft | undefined {
     if (decision?.kind !== 'append') return undefined;
     const after = evolve(before, decision.draft);
@@ -283,7 +275,6 @@ class ChangeOperation implements Operation<SummedChain, Work, Write, Refusal> {
   }
 }
 
-/** Returns the draft. If an operator requested the capture or cancellation, adds the operator's request. */
 function requestedBy(byOperator: ByOperator | undefined, draft: TransitionDraft): TransitionDraft {
   const { subject } = draft;
   const isOfHold = subject?.kind === 'capture' || subject?.kind === 'void';

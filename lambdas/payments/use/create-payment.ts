@@ -68,7 +68,7 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
   readonly mode: Mode;
   readonly fingerprint: Fingerprint;
   readonly requestId: string;
-  /** The cause of this execution: the request, or the run of a job that finishes the payment. */
+  /** The request, or the run of a job that finishes the payment. */
   readonly cause: Cause;
   /**
    * Arrival time of the request by this process's clock, in Unix milliseconds. The time budget begins at this time.
@@ -80,23 +80,21 @@ export interface CreatePayment extends PaymentTerms, PaymentNotes {
    * @default now
    */
   readonly claimedAtMs?: number;
-  /** The keyed hash of the `receipt_email`. */
   readonly emailHash?: string;
-  /** The Payonce order to which the payment belongs, if any. The metadata of such a payment contains the order's id. */
+  /** The metadata of a payment of an order contains this id. */
   readonly orderId?: OrderId;
 }
 
 type Refusal =
   | { readonly kind: 'key_expired'; readonly paymentId: PaymentId }
-  /** No processor accepts the payment. Nothing was started. */
+  /** Nothing was started. */
   | { readonly kind: 'no_processor'; readonly why: NoProcessor }
   | { readonly kind: 'reference_used'; readonly paymentId: PaymentId };
 
 export type CreatePaymentOutcome = Executed<Refusal>;
 
 /**
- * Creates a payment, exactly once in effect. A retry with the same idempotency key never charges again, whether it is
- * concurrent or years later.
+ * A retry with the same idempotency key never charges again, whether it is concurrent or years later.
  *
  * @throws as `executeOnce`
  */
@@ -114,12 +112,7 @@ export async function createPayment(
   );
 }
 
-/**
- * Reads personal data of a replayed response. The data of a cached response is read from the copies. Then the store is
- * read only if the copy is missing or cannot be read.
- *
- * @param read returns undefined if the payment or its change is not in the given store
- */
+/** @param read returns undefined if the payment or its change is not in the given store */
 export async function fromCopies(
   { store, copies }: Pick<CreatePaymentTools, 'store' | 'copies'>,
   outcome: { readonly kind: string; readonly source?: 'store' | 'cache' },
@@ -132,7 +125,7 @@ export async function fromCopies(
 
 /**
  * Adds the personal data to a replayed response, because the stored response does not contain it. After an erasure, the
- * response states that the data was erased. Returns every other outcome unchanged.
+ * response states that the data was erased.
  *
  * @param fields reads the payment and renders the fields with personal data again, as JSON text
  */
@@ -152,10 +145,7 @@ export function isReplay(outcome: {
   return outcome.kind === 'replay';
 }
 
-/**
- * The fact that was established about the charge, and the chain to which it is applied. There is no fact if the payment
- * was no longer `processing`.
- */
+/** There is no fact if the payment was no longer `processing`. */
 interface Work {
   readonly fact: ChargeFact | undefined;
   readonly chain: PaymentChain;
@@ -226,10 +216,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     }
   }
 
-  /**
-   * Called when no processor accepts these terms. If the payment has already begun, it continues at its own processor.
-   * A new payment is refused.
-   */
+  /** Called when no processor accepts these terms. */
   async #findBegun(why: NoProcessor): Promise<Attempt<PaymentChain, Refusal>> {
     const { store } = this.#tools;
     const record = await store.readRecord(this.key.operationId);
@@ -344,10 +331,7 @@ class PaymentOperation implements Operation<PaymentChain, Work, Write, Refusal> 
     return { reference: this.#replaces === undefined ? { name } : { name, replaces: this.#replaces } };
   }
 
-  /**
-   * Returns the start of the send window, in Unix milliseconds. If the payment belongs to an order, the order's send
-   * window applies, and is never extended.
-   */
+  /** If the payment belongs to an order, the order's send window applies, and is never extended. */
   #claimedAt(ownMs: number): number {
     return Math.min(ownMs, this.#request.claimedAtMs ?? ownMs);
   }

@@ -15,14 +15,12 @@ export interface DecidedFacts {
    * amounts of the charge that differ from the posted amounts.
    */
   readonly contradictions: readonly string[];
-  /** The state of the payment after the transitions. */
   readonly state: PaymentState;
 }
 
 /**
- * Decides all facts of a charge in order. Each decision uses the state after the previous fact. Besides impossible
- * facts, two kinds of fact are contradictions and are not appended: all facts of a charge whose metadata names another
- * payment, and a refund without an operation id that may be one of Payonce's recorded refunds.
+ * Besides impossible facts, two kinds of fact are contradictions and are not appended: all facts of a charge whose
+ * metadata names another payment, and a refund without an operation id that may be one of Payonce's recorded refunds.
  */
 export function decideAll(
   digest: Digest,

@@ -39,7 +39,6 @@ export interface CallbackEvent {
   readonly mode: Mode;
   /** The processor's event id, the same for every delivery of one event. */
   readonly eventId: string;
-  /** The processor's event type. */
   readonly type: string;
   readonly chargeId: string;
   /** The payment id in the charge's metadata, if the callback contains it. */
@@ -48,12 +47,8 @@ export interface CallbackEvent {
 
 export interface Effect {
   readonly record: EffectRecord;
-  /**
-   * The new transitions of one payment, in order. Empty if there is nothing to append, for example because the chain
-   * already contains all facts.
-   */
+  /** In order. Empty if there is nothing to append, for example because the chain already contains all facts. */
   readonly transitions: readonly Transition[];
-  /** An orphan to store. */
   readonly orphan?: OrphanedCallback;
   /** An orphan to remove, because its payment was found. */
   readonly adopted?: OrphanedCallback;
@@ -64,11 +59,10 @@ export interface Effect {
   readonly hold?: Hold;
   /** An order to reopen because of these transitions of its payment. */
   readonly reopened?: OpenOrder;
-  /** The entry of an operator's action in the activity log. */
   readonly activity?: ActivityDraft;
 }
 
-/** The outcomes of a write, in order of precedence. */
+/** In order of precedence. */
 export type EffectOutcome =
   | { readonly kind: 'recorded' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
@@ -80,7 +74,6 @@ export type EffectOutcome =
 
 /** Stores effects that need no claim. An effect and its record are written in one conditional transaction. */
 export interface EffectStore extends Pick<PaymentStore, 'listTransitions'> {
-  /** Writes the effect and its record in one transaction. */
   recordEffect(effect: Effect): Promise<EffectOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
   /**

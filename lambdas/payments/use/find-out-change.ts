@@ -65,10 +65,6 @@ export async function findOutChange(
   return ({ state }) => (isProven ? decideFound(found, change, state) : undefined);
 }
 
-/**
- * Reads the charge.
- * @returns false when the processor's books are unavailable
- */
 async function isRead(readCharge: () => Promise<unknown>): Promise<boolean> {
   try {
     await readCharge();

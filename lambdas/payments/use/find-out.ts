@@ -29,16 +29,11 @@ export interface SettlementContext {
   readonly claimedAtMs: number;
   /** `maybe` if an earlier owner of this claim may have sent a request. */
   readonly sent: 'nothing' | 'maybe';
-  /** Deadline of the response to the caller, in Unix milliseconds. */
   readonly answerByMs: number;
-  /**
-   * Called after each processor request, with its result.
-   * @default requests are not noted
-   */
+  /** Called after each processor request, with its result. */
   readonly note?: (call: NotedCall) => void;
 }
 
-/** One operation at a processor, with functions to send it and to look it up. */
 export interface ProcessorOperation<Answer> {
   /**
    * Reports whether the chain and the processor's books still allow the operation. Called right before each send. If
@@ -50,7 +45,7 @@ export interface ProcessorOperation<Answer> {
   mayBeSent?(): Promise<boolean>;
   send(limit: CallLimit): Promise<Answer>;
   lookUp(limit: CallLimit): Promise<Answer | { readonly kind: 'absent' }>;
-  /** Reports whether the response is a refusal. A refusal may be about the latest attempt only. */
+  /** A refusal may be about the latest attempt only. */
   isRefusal(answer: Answer): boolean;
 }
 
@@ -115,7 +110,6 @@ export async function findOut<Answer>(
   return { kind: 'unknown' };
 }
 
-/** Wraps an operation so that each request and its response are noted. */
 function notedQuestion<Answer>(
   question: ProcessorOperation<Answer>,
   clock: Clock,
@@ -161,8 +155,8 @@ async function mayBeSent<Answer>(
 }
 
 /**
- * Sends the operation. A refusal of the first send is final. If the outcome of an earlier send is unknown, the refusal
- * may be about the later attempt only, so a look-up must confirm it.
+ * A refusal of the first send is final. If the outcome of an earlier send is unknown, the refusal may be about the
+ * later attempt only, so a look-up must confirm it.
  */
 async function send<Answer>(
   question: ProcessorOperation<Answer>,
@@ -210,7 +204,7 @@ export interface ChargeUnderway extends SettlementContext {
   readonly order: ChargeOrder;
 }
 
-/** Determines the outcome of a charge. @throws RetryableError as {@link findOut} */
+/** @throws RetryableError as {@link findOut} */
 export async function settleCharge(
   { processor, clock, entropy }: SettlementTools,
   { order, ...underway }: ChargeUnderway,

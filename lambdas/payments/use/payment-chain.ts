@@ -8,7 +8,6 @@ import type { Transition } from '../domain/transition.ts';
 import { chargeOperation } from '../ids.ts';
 import type { PaymentStore } from './payment-store.ts';
 
-/** All transitions of a payment, and the resulting state. */
 export interface PaymentChain {
   /** Transition 1, with the details that later responses need. */
   readonly first: Transition;
@@ -17,14 +16,9 @@ export interface PaymentChain {
   readonly state: PaymentState;
 }
 
-/**
- * Number of transitions per query. A DynamoDB query returns at most 1 MB, and nearly every chain fits into one result.
- */
+/** A DynamoDB query returns at most 1 MB, and nearly every chain fits into one result. */
 const PAGE = 250;
-/**
- * Maximum number of pages. A chain must have fewer than 40 × 250 = 10,000 transitions. A payment with 500 refunds needs
- * at least 1,000.
- */
+/** A chain must have fewer than 40 × 250 = 10,000 transitions. A payment with 500 refunds needs at least 1,000. */
 const MAX_PAGES = 40;
 /** Reading a chain with this number of transitions or more fails. */
 export const MAX_CHAIN = MAX_PAGES * PAGE;
@@ -39,7 +33,6 @@ export function chainOf(transitions: readonly Transition[]): PaymentChain {
 /**
  * Reads the whole chain with strong consistency.
  *
- * @returns undefined when there is no such payment
  * @throws RetryableError when the store is unavailable
  */
 export async function readChain(
@@ -55,10 +48,6 @@ export async function readChain(
   invariant(false, `the payment ${paymentId} has ${MAX_CHAIN} or more transitions`);
 }
 
-/**
- * Returns whether the chain contains the start of this operation: the payment itself, or the operation's pending
- * capture, cancellation or refund.
- */
 export function hasBegun({ first, state }: PaymentChain, operationId: OperationId): boolean {
   return operationId === chargeOperation(first.payment.id) || changeOf(state, operationId) !== undefined;
 }
@@ -74,10 +63,7 @@ export function hasAnswer({ state }: PaymentChain, operationId: OperationId): bo
 }
 
 /**
- * Reads the chain of the caller's payment with strong consistency.
- *
  * @param paymentId undefined if the id in the request is malformed
- * @returns undefined when there is no such payment, or it belongs to another tenant or mode
  * @throws RetryableError when the store is unavailable
  */
 export async function readOwnChain(

@@ -10,10 +10,7 @@ import type {
 import type { Transition } from '../domain/transition.ts';
 import { chargeOperation, paymentOfPart } from '../ids.ts';
 
-/**
- * The merchant's reference for a payment. Unique per tenant and mode, not counting payments that failed or were
- * canceled.
- */
+/** Unique per tenant and mode, not counting payments that failed or were canceled. */
 export interface ReferenceName {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -22,7 +19,7 @@ export interface ReferenceName {
 
 export interface Claim {
   readonly record: OpenRecord;
-  /** The pending transition. Omitted when the transition already exists and only its idempotency record was lost. */
+  /** Omitted when the transition already exists and only its idempotency record was lost. */
   readonly pending?: Transition;
   readonly reference?: {
     readonly name: ReferenceName;
@@ -34,7 +31,7 @@ export interface Claim {
   };
 }
 
-/** The outcomes of a claim, in order of precedence: if several apply, the first is reported. */
+/** In order of precedence: if several apply, the first is reported. */
 export type ClaimOutcome = RecordClaimOutcome | { readonly kind: 'reference_taken'; readonly paymentId: PaymentId };
 
 export interface Commit {
@@ -45,7 +42,6 @@ export interface Commit {
    * the response reports.
    */
   readonly transition?: Transition;
-  /** Queue entries for charges to return, written in the same transaction as the outcome. */
   readonly toReturn?: readonly ChargeToReturn[];
   readonly hold?: Hold;
   /**
@@ -63,7 +59,6 @@ export interface PaymentHistory {
 
 /** The transitions that are needed to decide on a change to a payment, without personal data. */
 export interface PaymentEnds {
-  /** Transition 1. */
   readonly first: Transition;
   readonly newest: Transition;
   /** The whole chain, oldest first, if it is so short that it was read together with the newest transition. */
@@ -80,7 +75,7 @@ export interface PaymentEnds {
   readonly ofBucket?: Transition;
 }
 
-/** Stores idempotency records and transitions. Both are in one port, because one transaction writes both. */
+/** Both are in one port, because one transaction writes both. */
 export interface PaymentStore extends RecordStore {
   /** Performs the first durable write: the record, the pending transition and the reference, in one transaction. */
   claim(claim: Claim): Promise<ClaimOutcome>;
@@ -89,19 +84,16 @@ export interface PaymentStore extends RecordStore {
    * the record is as `expects` requires.
    */
   commit(commit: Commit): Promise<CommitOutcome>;
-  /**
-   * Reads the first and newest transitions of a payment with strong consistency. Undefined if there is no such payment.
-   */
+  /** Strongly consistent. */
   readPayment(paymentId: PaymentId): Promise<PaymentHistory | undefined>;
   /**
    * Reads the transitions that are needed to decide on a change, with strong consistency, in at most three calls, no
-   * matter how long the chain is. Undefined if there is no such payment.
-   * @param operationId the change to decide on
+   * matter how long the chain is.
    */
   readEnds(paymentId: PaymentId, operationId: OperationId): Promise<PaymentEnds | undefined>;
   /** Returns the payment's first transition with its notes, which are read with strong consistency. */
   readNotes(first: Transition): Promise<Transition>;
-  /** Reads a page of a payment's transitions, oldest first, with strong consistency. */
+  /** Oldest first, with strong consistency. */
   listTransitions(paymentId: PaymentId, page: TransitionPage): Promise<readonly Transition[]>;
 }
 
@@ -120,10 +112,7 @@ export interface ChargeToReturn {
   readonly seen?: number;
 }
 
-/**
- * Returns the retry schedule for refunding or voiding a stray charge. It is the schedule of an inquiry of the same age
- * about an operation.
- */
+/** The schedule of an inquiry of the same age about an operation. */
 export function returnSchedule({ chargeId, foundAtMs }: ChargeToReturn): LookUpSchedule {
   return { kind: 'answer', name: chargeId, sinceMs: foundAtMs };
 }
@@ -185,9 +174,9 @@ const BOOKS = 'books';
 const OF_CHARGE = 'charge ';
 
 /**
- * Returns the part of an inquiry's key that is unique within its payment. A processor that chooses its charge ids can
- * use the id of Payonce's operation as the id of the charge. Such a charge has a separate key, because the operation
- * and the charge can be open at the same time, and neither entry may replace the other.
+ * A processor that chooses its charge ids can use the id of Payonce's operation as the id of the charge. Such a charge
+ * has a separate key, because the operation and the charge can be open at the same time, and neither entry may replace
+ * the other.
  */
 export function inquirySubject({ operationId: id, paymentId, waitsFor }: Inquiry): string {
   if (waitsFor === 'books') return BOOKS;
@@ -196,7 +185,6 @@ export function inquirySubject({ operationId: id, paymentId, waitsFor }: Inquiry
   return waitsFor === 'bank' && isTaken ? `${OF_CHARGE}${id}` : id;
 }
 
-/** Returns whether the inquiry waits only for the payer or for a bank. */
 export function isRoutine({ waitsFor }: Pick<Inquiry, 'waitsFor'>): boolean {
   return waitsFor === 'payer' || waitsFor === 'bank';
 }

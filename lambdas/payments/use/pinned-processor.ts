@@ -5,9 +5,7 @@ import type { Transition } from '../domain/transition.ts';
 import { detailsOf } from '../domain/transition.ts';
 import type { Processor, ProcessorBooks } from './processor.ts';
 
-/** Reasons why no processor accepts a new payment. */
 export type NoProcessor =
-  /** The deployment has no processors. */
   | 'no_processor_configured'
   /** The payment is in live mode, but the deployment uses processors in test mode only. */
   | 'livemode_not_available'
@@ -16,7 +14,6 @@ export type NoProcessor =
   /** No routing rule selects a processor in the payment's mode. */
   | 'no_processor_for_payment';
 
-/** Selects the processor of a new payment. */
 export type ChooseProcessor = (payment: {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -24,7 +21,6 @@ export type ChooseProcessor = (payment: {
 }) => Processor | NoProcessor;
 
 export interface KnownProcessors {
-  /** The processor for new payments, or the reason why there is none. */
   readonly processor: Processor | NoProcessor;
   /**
    * Every processor that this deployment uses, including the processors of earlier payments.
@@ -33,10 +29,7 @@ export interface KnownProcessors {
   readonly processors?: readonly Processor[];
 }
 
-/**
- * Returns the processor for a new payment, or the reason why there is none. A payment is never sent to a processor of
- * the other mode.
- */
+/** A payment is never sent to a processor of the other mode. */
 export function processorFor(
   { processor, choose }: Pick<KnownProcessors, 'processor'> & { readonly choose?: ChooseProcessor },
   payment: Parameters<ChooseProcessor>[0],
@@ -60,12 +53,10 @@ export function pinnedProcessor(tools: KnownProcessors, first: Transition): Proc
   );
 }
 
-/** Returns the error for an operation that needs the payment's processor, which this deployment does not call. */
 export function processorElsewhere(first: Transition): RetryableError {
   return new RetryableError(PROCESSOR_ELSEWHERE, notCalled(booksOf(first)));
 }
 
-/** Returns the message for callers whose payment is at a processor that this deployment no longer calls. */
 export function notCalled({ name, mode, account }: BooksIdentity): string {
   const processor = `${name} in ${mode} mode, account ${account}, at its earlier address`;
   return `This deployment no longer calls the processor of this payment: ${processor}. Its operator must restore it.`;
@@ -75,25 +66,16 @@ export function knownProcessors({ processor, processors }: KnownProcessors): rea
   return processors ?? (typeof processor === 'string' ? [] : [processor]);
 }
 
-/**
- * Reports whether the payment's charge belongs to these books: their processor, mode and account must be those to which
- * the payment was sent.
- */
 export function belongsToBooks({ first }: { readonly first: Transition }, books: BooksIdentity): boolean {
   const { name, mode, account } = booksOf(first);
   return name === books.name && mode === books.mode && account === books.account;
 }
 
-/** Returns the books that contain the payment's charge. */
 export function booksOf(first: Transition): BooksIdentity {
   const { processorName: name, mode } = first.payment;
   return { name, mode, account: detailsOf(first).processor.account };
 }
 
-/**
- * Returns the books of the processor to which the payment is pinned.
- * @returns undefined when this deployment does not use that processor
- */
 export function pinnedBooks(
   tools: KnownProcessors & { readonly books: readonly ProcessorBooks[] },
   first: Transition,

@@ -16,10 +16,7 @@ export interface ChargeOrder {
   readonly currency: string;
   readonly source: string;
   readonly capture: CaptureMode;
-  /**
-   * URL to which the payer is redirected.
-   * @default the deployment's return URL
-   */
+  /** @default the deployment's return URL */
   readonly returnUrl?: string;
 }
 
@@ -34,7 +31,6 @@ export type ChargeOutcome =
   /** The processor refused the request itself (400, 404, 422). */
   | { readonly kind: 'rejected'; readonly chargeId?: string; readonly failure: Failure };
 
-/** A change to an existing charge. */
 export type ChargeChange =
   /** Captures the authorized amount or a part of it, in minor units. The rest of the hold is released. */
   | { readonly kind: 'capture'; readonly amountMinor: number }
@@ -78,17 +74,14 @@ export interface SourceForm {
 
 export interface Processor {
   readonly name: string;
-  /** The mode of the processor's credentials. The processor never gets a payment of the other mode. */
+  /** The processor never gets a payment of the other mode. */
   readonly mode: Mode;
   readonly account: string;
   readonly endpoint: string;
   readonly apiVersion: string;
-  /** The processor's abilities, as data, so that Payonce's decisions do not depend on the processor's name. */
+  /** As data, so that Payonce's decisions do not depend on the processor's name. */
   readonly abilities: ProcessorAbilities & ChangeAbilities & HoldAbilities;
-  /**
-   * The format of `source` that the processor accepts.
-   * @default every format that the API accepts
-   */
+  /** @default every format that the API accepts */
   readonly source?: SourceForm;
   /**
    * Checks the circuit breaker before the claim. With a closed breaker, `ready` sends nothing; with a half-open
@@ -98,7 +91,6 @@ export interface Processor {
    */
   ready(): Promise<void>;
   /**
-   * Sends a charge.
    * @throws RetryableError when nothing was applied (401, 403, 429, unreachable, open breaker)
    * @throws AmbiguousError when the charge may have been applied (timeout, 5xx, 409, unreadable response)
    */
@@ -108,7 +100,7 @@ export interface Processor {
    * @throws RetryableError or AmbiguousError when the look-up failed
    */
   findCharge(order: ChargeOrder, limit: CallLimit): Promise<ChargeOutcome | { readonly kind: 'absent' }>;
-  /** Captures, voids or refunds a charge. @throws as `charge` */
+  /** @throws as `charge` */
   change(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome>;
   /**
    * Looks up whether the change was applied, by any attempt or by another user of the processor's account.
@@ -116,8 +108,7 @@ export interface Processor {
    */
   findChange(order: ChangeOrder, limit: CallLimit): Promise<ChangeOutcome | { readonly kind: 'absent' }>;
   /**
-   * Reads the charge from the processor's books before a change is sent. The circuit breaker records whether this read
-   * succeeded.
+   * The circuit breaker records whether this read succeeded.
    * @throws as `findCharge`
    */
   showCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge>;
@@ -127,9 +118,9 @@ export interface Processor {
 export const ANSWER_MISMATCH = 'processor_answer_mismatch';
 
 export interface ChargeWindow {
-  /** Start of the window in Unix seconds, inclusive. */
+  /** Inclusive. */
   readonly fromSeconds: number;
-  /** End of the window in Unix seconds, exclusive. */
+  /** Exclusive. */
   readonly untilSeconds: number;
   /**
    * The cursor `next` of the previous page.
@@ -146,32 +137,27 @@ export interface UnreadableCharge {
   readonly chargeId: string;
   /** The payment that the charge's metadata names, if the metadata can be read. */
   readonly paymentId?: PaymentId;
-  /** Creation time of the charge, in Unix seconds. */
   readonly createdAtSeconds: number;
-  /** The reason why the charge cannot be read. Its message contains the charge id. */
+  /** The message contains the charge id. */
   readonly fault: AmbiguousError;
 }
 
 export interface ChargePage {
   readonly charges: readonly ProcessorCharge[];
-  /**
-   * Charges of the page that could not be read. They are not in `charges`.
-   * @default none
-   */
+  /** Not in `charges`. @default none */
   readonly unreadable?: readonly UnreadableCharge[];
-  /** The cursor of the next page; absent on the last page. */
+  /** Absent on the last page. */
   readonly next?: string;
 }
 
-/** Timeout of one send, in milliseconds. A request has time for two sends, a look-up and the commit. */
+/** A request has time for two sends, a look-up and the commit. */
 export const SEND_TIMEOUT_MS = 8_000;
-/** Timeout of one look-up of an operation, in milliseconds. */
 export const LOOKUP_TIMEOUT_MS = 2_000;
-/** Timeout for reading the books while a caller waits, in milliseconds. */
+/** For reads while a caller waits. */
 export const BOOKS_TIMEOUT_MS = 5_000;
 /**
- * Timeout of one list request, in milliseconds. A page has a hundred charges, whose refunds and disputes may need
- * separate reads. A job has a minute for each page of its work.
+ * A page has a hundred charges, whose refunds and disputes may need separate reads. A job has a minute for each page of
+ * its work.
  */
 export const LIST_TIMEOUT_MS = 20_000;
 
@@ -180,11 +166,7 @@ export const LIST_TIMEOUT_MS = 20_000;
  * processor has responded to a charge request, the list contains the charge.
  */
 export interface ProcessorBooks extends BooksIdentity {
-  /**
-   * Reads one charge.
-   * @returns undefined when the books do not contain the charge
-   * @throws RetryableError or AmbiguousError when the charge could not be read
-   */
+  /** @throws RetryableError or AmbiguousError when the charge could not be read */
   readCharge(chargeId: string, limit: CallLimit): Promise<ProcessorCharge | undefined>;
   /** Lists all charges with the payment's id in their metadata. @throws as `readCharge` */
   chargesOfPayment(paymentId: PaymentId, limit: CallLimit): Promise<readonly ProcessorCharge[]>;

@@ -12,10 +12,8 @@ import type { ChargeToReturn, Hold, Inquiry, OpenOrder } from './payment-store.t
 type Before = Pick<PaymentChain, 'first' | 'transitions' | 'state'>;
 
 /**
- * Returns the queue entries that belong to these transitions. Every writer must write the entries in the same
- * transaction as the transitions, so that a job finds all work that the transitions leave unfinished.
- *
- * @param before the chain before the transitions
+ * Every writer must write the entries in the same transaction as the transitions, so that a job finds all work that the
+ * transitions leave unfinished.
  */
 export function queueEntriesFor(
   before: Before,
@@ -76,16 +74,12 @@ function undecidedAtBank(before: Before, transitions: readonly Transition[]): re
   return [...new Set(charges)].map((chargeId) => inquiryForCharge(id, chargeId, newest.occurredAtMs));
 }
 
-/**
- * Returns the charge that the processor no longer knows, if the payment is in review for this reason. The processor may
- * know the charge again later.
- */
+/** The processor may know the charge again later. */
 export function vanishedCharge({ status, failure, chargeId }: Payment): readonly string[] {
   const isVanished = status === 'needs_review' && failure?.code === CHARGE_VANISHED;
   return isVanished && chargeId !== undefined ? [chargeId] : [];
 }
 
-/** Creates the inquiry that reads all charges of the payment from the processor's books and records them. */
 export function booksInquiry(paymentId: PaymentId, claimedAtMs: number): Inquiry {
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs, waitsFor: 'books' };
 }
@@ -95,10 +89,7 @@ export function inquiryForCharge(paymentId: PaymentId, chargeId: string, claimed
   return { operationId: storedOperationId(chargeId), paymentId, claimedAtMs, waitsFor: 'bank' };
 }
 
-/**
- * Returns the queue entry of the hold if one of these transitions authorizes the payment. A job later voids the hold if
- * it is still uncaptured.
- */
+/** A job later voids the hold if it is still uncaptured. */
 export function holdEntryFor(transitions: readonly Transition[]): { readonly hold?: Hold } {
   const authorized = transitions.find(({ type }) => type === 'payment.authorized');
   if (authorized === undefined) return {};
@@ -106,12 +97,9 @@ export function holdEntryFor(transitions: readonly Transition[]): { readonly hol
 }
 
 /**
- * Returns the queue entry that reopens an order. An order is reopened for two reasons. First, an order was canceled
- * because of a refund or dispute, but the merchant has the money again: a bank can reject a refund days later, and a
- * dispute can be won. Second, the payment's review has ended, and the resolver may have stopped processing the order
- * during the review.
- *
- * @returns undefined when neither reason applies, or the payment does not belong to an order
+ * An order is reopened for two reasons. First, an order was canceled because of a refund or dispute, but the merchant
+ * has the money again: a bank can reject a refund days later, and a dispute can be won. Second, the payment's review
+ * has ended, and the resolver may have stopped processing the order during the review.
  */
 function orderToReopen({ first, state }: Before, transitions: readonly Transition[]): OpenOrder | undefined {
   const { orderId } = detailsOf(first);
@@ -129,7 +117,6 @@ function isMoneyBack({ type, subject }: Transition): boolean {
   return type === 'refund.failed' || (subject?.kind === 'dispute' && subject.status === 'won');
 }
 
-/** Returns whether a transition ends a review, by an operator's decision or by evidence. */
 function endsReview({ status }: Pick<Payment, 'status'>, { payment }: Transition): boolean {
   return status === 'needs_review' && payment.status !== 'needs_review';
 }

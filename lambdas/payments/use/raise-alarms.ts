@@ -25,10 +25,7 @@ export interface ContradictionTools extends AlarmTools, Pick<ExpiryOptions, 'ret
   readonly entropy: Entropy;
 }
 
-/**
- * Raises the alarm for late successes if one of the transitions records a stray charge. Call it before the transitions
- * are written: a retry may then raise the alarm twice, but a crash does not lose it.
- */
+/** Call it before the transitions are written: a retry may then raise the alarm twice, but a crash does not lose it. */
 export function alarmLateSuccess(
   { alarm }: AlarmTools,
   paymentId: PaymentId,
@@ -75,8 +72,7 @@ export async function alarmContradictions(
 }
 
 /**
- * Raises an alarm once per operation. The alarm is raised before it is recorded, so it may be raised twice, but a crash
- * does not lose it.
+ * The alarm is raised before it is recorded, so it may be raised twice, but a crash does not lose it.
  *
  * @throws RetryableError or AmbiguousError when the record cannot be read or written
  */

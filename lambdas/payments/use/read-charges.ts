@@ -12,16 +12,13 @@ export interface ReadChargesTools extends KnownProcessors {
   readonly books: readonly ProcessorBooks[];
 }
 
-/** The outcome of reading the charges; `not_called` if this deployment no longer uses the payment's processor. */
+/** `not_called` if this deployment no longer uses the payment's processor. */
 export type ReadChargesOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'not_called'; readonly books: BooksIdentity }
   | { readonly kind: 'found'; readonly payment: Payment; readonly charges: readonly ProcessorCharge[] };
 
-/**
- * Reads the payment's charges from the current books of its processor, oldest first. Changes nothing.
- * @throws the errors of `ProcessorBooks` and of the store
- */
+/** @throws the errors of `ProcessorBooks` and of the store */
 export async function readCharges(tools: ReadChargesTools, caller: Owner, id: string): Promise<ReadChargesOutcome> {
   const paymentId = parsePaymentId(id);
   const history = paymentId === undefined ? undefined : await tools.store.readPayment(paymentId);

@@ -6,8 +6,8 @@ import { parsePaymentId } from '../ids.ts';
 import type { PaymentStore, TransitionPage } from './payment-store.ts';
 
 /**
- * The outcome of a read. It is the same for a payment that does not exist and for a payment of another tenant or mode,
- * so that callers cannot distinguish the two.
+ * The same for a payment that does not exist and for a payment of another tenant or mode, so that callers cannot
+ * distinguish the two.
  */
 export type ReadPaymentOutcome =
   | { readonly kind: 'not_found' }
@@ -17,7 +17,7 @@ export type ListTransitionsOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly transitions: readonly Transition[]; readonly hasMore: boolean };
 
-/** Reads the current payment with strong consistency. @throws RetryableError when the store is unavailable */
+/** Strongly consistent. @throws RetryableError when the store is unavailable */
 export async function readPayment(store: PaymentStore, caller: Owner, id: string): Promise<ReadPaymentOutcome> {
   const paymentId = parsePaymentId(id);
   const history = paymentId === undefined ? undefined : await store.readPayment(paymentId);
@@ -25,7 +25,7 @@ export async function readPayment(store: PaymentStore, caller: Owner, id: string
   return { kind: 'found', payment: history.newest.payment, details: detailsOf(history.first) };
 }
 
-/** Reads a page of a payment's transitions, oldest first. @throws RetryableError when the store is unavailable */
+/** Oldest first. @throws RetryableError when the store is unavailable */
 export async function listTransitions(
   store: PaymentStore,
   caller: Owner,

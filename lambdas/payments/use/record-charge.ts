@@ -23,16 +23,15 @@ export interface RecordChargeTools extends ContradictionTools {
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueOrNote'>;
 }
 
-/** Timeout of one read of the processor's books, in milliseconds. */
 export const READ_TIMEOUT_MS = 5_000;
 
 /**
- * Maximum number of transitions per transaction. DynamoDB allows a hundred items per transaction (Amazon DynamoDB
- * developer guide, "TransactWriteItems"), and a transition can require an additional queue entry.
+ * DynamoDB allows a hundred items per transaction (Amazon DynamoDB developer guide, "TransactWriteItems"), and a
+ * transition can require an additional queue entry.
  */
 const MAX_TRANSITIONS_PER_WRITE = 40;
 
-/** Reads a charge that must exist. @throws RetryableError or AmbiguousError when the charge could not be read */
+/** @throws RetryableError or AmbiguousError when the charge could not be read */
 export async function readCharge(books: ProcessorBooks, chargeId: string): Promise<ProcessorCharge> {
   const charge = await books.readCharge(chargeId, { timeoutMs: READ_TIMEOUT_MS });
   invariant(charge !== undefined, 'the processor’s books no longer contain the charge');
@@ -47,7 +46,6 @@ export async function readCharge(books: ProcessorBooks, chargeId: string): Promi
  * @param asked the operation whose outcome the caller needs
  * @param known the newest chain, if the caller has read it
  * @default the chain is read
- * @returns the charge, and the chain with all facts of the charge
  * @throws the errors of `read`; RetryableError when rivals wrote first in every round
  */
 export async function recordCharge(
@@ -62,12 +60,7 @@ export async function recordCharge(
   return part;
 }
 
-/**
- * Reads a charge and, if the processor knows the charge, appends its facts like `recordCharge`.
- *
- * @param chain the newest chain
- * @returns undefined when the processor does not know the charge
- */
+/** @param chain the newest chain */
 export async function recordIfKnown(
   tools: RecordChargeTools,
   books: ProcessorBooks,
@@ -126,9 +119,9 @@ async function recordPart(
 }
 
 /**
- * Returns the transitions of the next transaction and their queue entries. If facts remain, the transaction also queues
- * an inquiry that reads the books. This inquiry records the remaining facts even if this process dies, the callback is
- * not redelivered, and this transaction has closed the inquiry that led to the charge.
+ * If facts remain, the transaction also queues an inquiry that reads the books. This inquiry records the remaining
+ * facts even if this process dies, the callback is not redelivered, and this transaction has closed the inquiry that
+ * led to the charge.
  */
 export function nextPart(
   chain: PaymentChain,
@@ -153,8 +146,7 @@ export function nextPart(
 }
 
 /**
- * Appends all facts of a charge, like `recordCharge`. If the sums of the chain already account for all facts, appends
- * nothing and reads only the charge.
+ * If the sums of the chain already account for all facts, appends nothing and reads only the charge.
  *
  * @param known the newest chain, or its first and newest transitions
  * @throws as `recordCharge`

@@ -42,10 +42,7 @@ export async function readSummed(
   return notes === 'with notes' ? { ...chain, first: await store.readNotes(chain.first) } : chain;
 }
 
-/**
- * Returns the chain, if the transitions that were read are enough for the decision.
- * @returns undefined when the whole chain must be read, including its personal data
- */
+/** @returns undefined when the whole chain must be read, including its personal data */
 function summedChain(ends: PaymentEnds, operationId: OperationId): SummedChain | undefined {
   const { first, newest, transitions, beginning, ofBucket } = ends;
   if (transitions !== undefined) {
@@ -64,13 +61,11 @@ function summedChain(ends: PaymentEnds, operationId: OperationId): SummedChain |
   return { first, newest, state: state(bucketsFor(operationId, begun, marks)) };
 }
 
-/** Returns the chain after one more transition. */
 export function appendedTo({ first, state, transitions }: SummedChain, newest: Transition): SummedChain {
   const after = { first, newest, state: evolve(state, newest) };
   return transitions === undefined ? after : { ...after, transitions: [...transitions, newest] };
 }
 
-/** Returns whether no transition was appended since the chain was read. */
 export async function isNewest(
   store: Pick<PaymentStore, 'listTransitions'>,
   { first, newest }: SummedChain,

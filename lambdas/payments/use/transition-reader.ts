@@ -7,14 +7,10 @@ import {
 } from '../domain/transition.ts';
 
 export interface TransitionReader {
-  /** Reads a transition with strong consistency. The result is undefined if there is no such transition. */
+  /** With strong consistency. */
   readTransition(place: TransitionPlace): Promise<Transition | undefined>;
 }
 
-/**
- * Reads a transition with the details of its payment.
- * @returns undefined when there is no such transition
- */
 export async function readDetailed(
   transitions: TransitionReader,
   place: TransitionPlace,
@@ -33,7 +29,7 @@ export async function readDetailed(
 export type OutcomePosition = string;
 
 export interface OutcomePage {
-  /** The outcomes of the page, sorted by position. */
+  /** Sorted by position. */
   readonly outcomes: readonly { readonly place: OutcomePlace; readonly position: OutcomePosition }[];
   /** False if more outcomes may follow. */
   readonly isLast: boolean;
@@ -54,13 +50,11 @@ export function positionAt(atMs: number): OutcomePosition {
   return String(atMs);
 }
 
-/** Returns the time of a position, in Unix milliseconds. */
 export function timeOf(position: OutcomePosition): number {
   return Number.parseInt(position, 10);
 }
 
 /** The events that one consumer has processed. */
 export interface ProcessedEvents {
-  /** Returns the places of those outcomes that the consumer has not processed. */
   unprocessed(places: readonly OutcomePlace[]): Promise<readonly OutcomePlace[]>;
 }

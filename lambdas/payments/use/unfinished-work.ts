@@ -3,9 +3,7 @@ import type { OpenRecord } from '../../once/domain/idempotency.ts';
 import type { OrphanedCallback } from './effect-store.ts';
 import type { ChargeToReturn, Inquiry } from './payment-store.ts';
 
-/** The next due time of an entry that stays in its queue, and whether the entry waits for an operator. */
 export interface Postponement {
-  /** Time of the next attempt, in Unix milliseconds. */
   readonly dueAtMs: number;
   /** True if the entry waits for an operator. */
   readonly undecidable: boolean;
@@ -22,11 +20,8 @@ export interface UnfinishedWork {
    * Lists two kinds of claims: unreleased ones whose lease has ended, and released ones whose send window has ended.
    */
   staleClaims(due: Due): Promise<readonly OpenRecord[]>;
-  /**
-   * Sets the time of the next attempt to finish the claim. Has no effect if the claim was completed after it was read.
-   */
+  /** Has no effect if the claim was completed after it was read. */
   postponeClaim(record: OpenRecord, next: Postponement): Promise<void>;
-  /** Lists inquiries about unknown outcomes. */
   unknownOutcomes(due: Due): Promise<readonly Inquiry[]>;
   /** Lists inquiries that wait for a payer, a bank or an operator. */
   routineInquiries(due: Due): Promise<readonly Inquiry[]>;
@@ -38,15 +33,11 @@ export interface UnfinishedWork {
   /** Deletes the entry if it has not changed. If the inquiry was queued again after the read, the new entry stays. */
   closeInquiry(inquiry: Inquiry): Promise<void>;
   /**
-   * Sets the time of the next inquiry, and whether the entry waits for an operator. Also sets `waitsFor`, if `inquiry`
-   * has it. Has no effect if the entry was closed or queued again after it was read.
+   * Also sets `waitsFor`, if `inquiry` has it. Has no effect if the entry was closed or queued again after it was read.
    */
   postponeInquiry(inquiry: Inquiry, next: Postponement): Promise<void>;
   chargesToReturn(due: Due): Promise<readonly ChargeToReturn[]>;
-  /**
-   * Sets the time of the next attempt. Has no effect if the entry was closed, or its kind of return changed, after it
-   * was read.
-   */
+  /** Has no effect if the entry was closed, or its kind of return changed, after it was read. */
   postponeReturn(charge: ChargeToReturn, next: Postponement): Promise<void>;
   /**
    * Deletes the entry if it has not changed. If a hold was captured and queued for a refund after the read, the new
@@ -61,10 +52,7 @@ export interface OrphanStore {
    * @param kind `foreign` for orphans with {@link OrphanedCallback.isForeign}; `own` for all others
    */
   waiting(kind: 'own' | 'foreign', due: Due): Promise<readonly OrphanedCallback[]>;
-  /**
-   * Sets the time of the orphan's next retry. Has no effect on an orphan that was adopted since the read.
-   * @param orphan the orphan in its current state
-   */
+  /** Has no effect on an orphan that was adopted since the read. */
   postponeOrphan(orphan: OrphanedCallback, dueAtMs: number): Promise<void>;
   /**
    * Moves the orphan out of the queue and keeps it for operators. Has no effect on an orphan that was adopted since the

@@ -11,9 +11,8 @@ interface Shown {
 }
 
 /**
- * Returns queue entries for objects that are open in the books but not in the chain, and for the charge if it is a
- * stray hold. A charge with an inquiry is read until it has a result. A stray hold is voided, also if it reappears in
- * the books after its void.
+ * A charge with an inquiry is read until it has a result. A stray hold is voided, also if it reappears in the books
+ * after its void.
  *
  * @param nowMs time at which the books were read, in Unix milliseconds
  */
