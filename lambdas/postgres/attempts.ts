@@ -58,11 +58,7 @@ export async function repeated<T>(pacing: Pacing, attempt: (timeoutMs?: number) 
   throw exhausted(lastError, mayBeApplied);
 }
 
-/**
- * Runs a statement that only reads, and repeats it after a fault.
- *
- * @throws RetryableError when the database cannot be read now, TerminalError when a retry cannot succeed
- */
+/** @throws RetryableError when the database cannot be read now, TerminalError when a retry cannot succeed */
 export async function readRows(tools: StatementTools, statement: Statement): Promise<readonly Row[]> {
   try {
     return await writeRows(tools, statement);
@@ -72,9 +68,8 @@ export async function readRows(tools: StatementTools, statement: Statement): Pro
 }
 
 /**
- * Returns whether to repeat a statement after an error. A statement that failed with `busy` is not repeated, because it
- * has already waited at the server for as long as the limits allow. A call that was refused before it began
- * (NotBegunError) is not repeated either.
+ * A statement that failed with `busy` is not repeated, because it has already waited at the server for as long as the
+ * limits allow. A call that was refused before it began (NotBegunError) is not repeated either.
  */
 function isWorthRepeating(error: unknown): boolean {
   if (error instanceof NotBegunError) return false;
@@ -82,14 +77,13 @@ function isWorthRepeating(error: unknown): boolean {
 }
 
 /**
- * The outcome of a conditional write. If the outcome is not `applied`, the last attempt wrote nothing, but an earlier
- * attempt whose response was lost may have been applied: after `taken` if `mayBeOwn` is true, and after `refused`.
+ * If the outcome is not `applied`, the last attempt wrote nothing, but an earlier attempt whose response was lost may
+ * have been applied: after `taken` if `mayBeOwn` is true, and after `refused`.
  */
 export type ConditionalWrite =
   | { readonly kind: 'applied' }
   /** The condition of the statement does not hold, so it returned no row. */
   | { readonly kind: 'refused' }
-  /** A row already has these values in the columns of this unique constraint. */
   | { readonly kind: 'taken'; readonly constraint: string; readonly mayBeOwn: boolean };
 
 /** Runs a statement that returns a row if its condition holds. @throws the faults of {@link writeRows} */

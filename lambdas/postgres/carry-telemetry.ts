@@ -6,8 +6,7 @@ import type { CarryObserver } from './carry.ts';
 import { CARRY_SERVICE, CarryMetric, COPIES_LATE_MS } from './contract.ts';
 
 /**
- * Creates the observer that logs problems and publishes the metrics. Zeros are published too, so missing data means
- * that no pass read the outbox.
+ * Zeros are published too, so missing data means that no pass read the outbox.
  *
  * @param shard the name of the database in the log @default there is one database
  */

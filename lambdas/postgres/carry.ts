@@ -15,7 +15,7 @@ export interface Carrier {
 }
 
 export interface CarryObserver {
-  /** Called when the copying of a chain stops. May be called again after a crash. */
+  /** May be called again after a crash. */
   stopped(chainId: string, sequence: number): void;
   /** Called with the error of a chain that could not be copied. A later pass retries it, unless the chain is stopped. */
   failed(chainId: string, error: unknown): void;
@@ -51,7 +51,6 @@ export async function carryOrReport(
 
 const CHAINS_PER_PAGE = 100;
 
-/** Number of chains by result. */
 export interface CarriedCounts {
   readonly carried: number;
   /** Chains that an operator must examine. */
@@ -63,8 +62,8 @@ export interface CarriedCounts {
 }
 
 /**
- * Copies the waiting rows of a shard of the outbox, oldest first. A chain that fails does not delay the other chains.
- * Two workers may safely copy the same shard concurrently, but they then do the same work twice.
+ * A chain that fails does not delay the other chains. Two workers may safely copy the same shard concurrently, but they
+ * then do the same work twice.
  *
  * @param deadlineMs time after which the copying of another chain does not start, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read
@@ -85,7 +84,7 @@ export async function carryShard(tools: CarryTools, shard: number, deadlineMs: n
 }
 
 /**
- * Reads the state of the outbox and reports it to the observer. Called after each pass over all shards.
+ * Called after each pass over all shards.
  *
  * @returns the time before which the copies are complete, except those of stopped chains, in Unix milliseconds
  * @throws RetryableError when the outbox cannot be read

@@ -5,7 +5,6 @@ import type { Engine } from './dsql.ts';
 import { exists, readVersions } from './migrate.ts';
 import { type Migration, privilegesFor, refusedPrivilegesFor, tablesOf } from './migrations.ts';
 
-/** A difference between a database and the version of Payonce that uses it. */
 export interface SchemaProblem {
   readonly code:
     | 'schema_missing'
@@ -43,7 +42,7 @@ interface SchemaCheck {
  */
 const OLDEST_SERVER = 130_000;
 
-/** Compares a database with the migrations and the privileges that the functions need. Changes nothing. */
+/** Changes nothing. */
 export async function checkSchema(check: SchemaCheck): Promise<readonly SchemaProblem[]> {
   const { database, schema = SCHEMA } = check;
   if (!(await exists(database, 'pg_namespace', 'nspname', schema)))

@@ -43,12 +43,11 @@ export interface ConnectionOptions {
    */
   readonly tls?: { readonly caFile?: string | undefined } | undefined;
   /**
-   * Maximum number of connections of this process. A function handles one request at a time, and many functions share
-   * the server's limit.
+   * A function handles one request at a time, and many functions share the server's limit.
    * @default 1
    */
   readonly connections?: number;
-  /** The engine of the server. @default postgres */
+  /** @default postgres */
   readonly engine?: Engine;
   /**
    * Isolation level of transactions. Not set on Aurora DSQL, which has only repeatable read.
@@ -60,7 +59,7 @@ export interface ConnectionOptions {
    * @default 8 seconds
    */
   readonly statementMs?: number;
-  /** The schema of the tables. @default the schema of a deployment */
+  /** @default the schema of a deployment */
   readonly schema?: string;
   /**
    * Called before the first use of a new connection, with the identity of the database that the connection has reached.
@@ -70,7 +69,6 @@ export interface ConnectionOptions {
   readonly accept?: (identity: number | undefined) => Promise<void>;
 }
 
-/** A database that opens its own connections. */
 export interface OpenDatabase extends Database {
   close(): Promise<void>;
 }
@@ -107,7 +105,6 @@ class PooledDatabase implements OpenDatabase {
   readonly #lost = new WeakSet<PoolClient>();
   /** Time at which the last use of a connection ended, in Unix milliseconds. */
   readonly #usedAtMs = new WeakMap<PoolClient, number>();
-  /** Time of the first use of a connection, in Unix milliseconds. */
   readonly #openedAtMs = new WeakMap<PoolClient, number>();
   readonly #closing: Promise<void>[] = [];
 
@@ -277,7 +274,6 @@ class PooledDatabase implements OpenDatabase {
   }
 }
 
-/** Runs the statements of one transaction, until one of them fails. */
 class Transaction implements Runner {
   /** The reason why no further statement may run; undefined while statements may run. */
   failure: Error | undefined;
@@ -298,7 +294,6 @@ class Transaction implements Runner {
   }
 }
 
-/** Returns the settings of a session. */
 function parametersOf(options: ConnectionOptions) {
   const { schema = SCHEMA, isolation = 'read committed', statementMs = LIMITS.statementMs } = options;
   return {
@@ -313,7 +308,7 @@ function parametersOf(options: ConnectionOptions) {
   };
 }
 
-/** Returns the CA certificates of Node, which RDS Proxy needs, and the certificates in a file. */
+/** Includes the CA certificates of Node, which RDS Proxy needs. */
 function certificates(caFile: string | undefined): string[] {
   return [...rootCertificates, ...(caFile === undefined ? [] : [readFileSync(caFile, 'utf8')])];
 }

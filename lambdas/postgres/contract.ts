@@ -18,7 +18,7 @@ export const CARRY_SERVICE = 'copies';
 /** Age of the oldest uncopied row above which an alarm is raised, in milliseconds. */
 export const COPIES_LATE_MS = 60_000;
 
-/** The table of applied migrations. `payonce db migrate` creates it. */
+/** `payonce db migrate` creates this table. */
 export const VERSION_TABLE = 'schema_version';
 
 /** The table that records moves of tenants between databases. Only an operator's command writes to it. */

@@ -23,7 +23,6 @@ export type Row = Readonly<Record<string, unknown>>;
  */
 export const TRANSACTION_LIMITS = { lockMs: 4_000, idleMs: 5_000 } as const;
 
-/** Runs statements, and resolves to the rows that they return. */
 export interface Runner {
   /**
    * @throws UniqueViolation if a row already has the same values in the columns of a unique constraint; nothing was
@@ -35,7 +34,7 @@ export interface Runner {
   run(statement: Statement): Promise<readonly Row[]>;
 }
 
-/** A PostgreSQL database. Each statement of `run` is a transaction of its own. */
+/** Each statement of `run` is a transaction of its own. */
 export interface Database extends Runner {
   /**
    * Runs the statements of `work` in one transaction, and rolls back if `work` throws. `work` must await nothing but
@@ -46,10 +45,7 @@ export interface Database extends Runner {
   transaction<T>(work: (transaction: Runner) => Promise<T>): Promise<T>;
 }
 
-/**
- * Thrown when a row already has the same values in the columns of a unique constraint. The constraint shows the caller
- * which condition failed.
- */
+/** The constraint shows the caller which condition failed. */
 export class UniqueViolation extends Error {
   override readonly name = 'UniqueViolation';
   readonly constraint: string;

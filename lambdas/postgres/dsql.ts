@@ -31,7 +31,6 @@ const TOKEN_SECONDS = 900;
 /** The endpoint of a cluster: `<id>.dsql.<region>.on.aws`. */
 const ENDPOINT = /^[a-z0-9]+\.dsql(?:-[a-z0-9]+)?\.(?<region>[a-z0-9-]+)\.on\.aws$/;
 
-/** Keys of an IAM role or user. */
 interface AwsKeys {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
@@ -40,21 +39,16 @@ interface AwsKeys {
 
 interface DsqlAccess {
   readonly endpoint: string | undefined;
-  /** The database role of the connection. @default the role of the functions */
+  /** @default the role of the functions */
   readonly user?: typeof DSQL_ADMIN;
   readonly keys: () => Promise<AwsKeys>;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** Returns the region of a cluster. @returns undefined if the host is not the endpoint of a cluster */
 export function regionOfEndpoint(host = ''): string | undefined {
   return ENDPOINT.exec(host)?.groups?.['region'];
 }
 
-/**
- * Returns the address and credentials of a cluster. `password` creates a new token for each connection.
- * @throws Error if the host is not the endpoint of a cluster
- */
 export function dsqlServer({ endpoint: host = '', user, keys, clock }: DsqlAccess): Server {
   const region = regionOfEndpoint(host);
   if (region === undefined) throw new Error(`${host} is not the endpoint of an Aurora DSQL cluster`);
@@ -68,7 +62,7 @@ export function dsqlServer({ endpoint: host = '', user, keys, clock }: DsqlAcces
   };
 }
 
-/** Returns credentials that never expire, because each connection gets a new token. */
+/** The credentials never expire, because each connection gets a new token. */
 export function dsqlCredentials(access: DsqlAccess): Credentials {
   return { current: async () => dsqlServer(access), renewed: async () => undefined };
 }

@@ -17,7 +17,6 @@ export const DatabaseFault = {
   untrusted: 'store_untrusted',
 } as const;
 
-/** Time after which a client may retry, in seconds. */
 const RETRY_AFTER_SECONDS = { conflict: 1, busy: 5, unavailable: 2 } as const;
 
 /**
@@ -67,7 +66,7 @@ export function faultOf(error: unknown, progress: Progress, engine: Engine = 'po
   return faultOfState(state, error);
 }
 
-/** Returns the fault for a connection that could not be opened. No statement was sent. */
+/** No statement was sent. */
 export function faultOfConnecting(error: unknown, engine: Engine = 'postgres'): Error {
   const state = sqlState(error);
   if (state === undefined && isUntrusted(error))
@@ -84,12 +83,10 @@ function isConnectionLost(state: string, engine: Engine): boolean {
   return UNKNOWN_OUTCOME.test(state) || (engine === 'dsql' && state === DSQL_UNAVAILABLE);
 }
 
-/** Reports whether the server refused the user or the password. */
 export function isLoginRefused(error: unknown): boolean {
   return LOGIN_REFUSED.test(sqlState(error) ?? '');
 }
 
-/** Returns the SQLSTATE of an error from the server, or of a fault that such an error caused. */
 export function sqlState(error: unknown): string | undefined {
   if (isServerError(error)) return error.code;
   return error instanceof Error && error.cause !== undefined ? sqlState(error.cause) : undefined;

@@ -8,9 +8,7 @@ import { DSQL_ROLE, type Engine } from './dsql.ts';
 import { sqlState } from './faults.ts';
 import { type Migration, privilegesFor, refusedPrivilegesFor, statementFor, tablesOf } from './migrations.ts';
 
-/**
- * Maximum number of attempts of a statement. Each attempt waits for a lock for as long as the session's limit allows.
- */
+/** Each attempt waits for a lock for as long as the session's limit allows. */
 const MAX_ATTEMPTS = 10;
 const PAUSE_MS = 200;
 /**
@@ -28,7 +26,6 @@ const CREATE_VERSION_TABLE = `CREATE TABLE IF NOT EXISTS ${VERSION_TABLE} (
 const INSERT_VERSION = `INSERT INTO ${VERSION_TABLE} (version, digest, applied_at) VALUES ($1, $2, $3)
   ON CONFLICT (version) DO NOTHING`;
 
-/** Thrown when a database cannot be migrated for an expected reason. */
 export class MigrationRefused extends Error {
   override readonly name = 'MigrationRefused';
 }
@@ -42,7 +39,7 @@ interface MigrationRun {
   readonly schema?: string | undefined;
   /** The role of the functions, which receives its privileges. @default no privileges are changed */
   readonly role?: string | undefined;
-  /** The engine of the database. @default postgres */
+  /** @default postgres */
   readonly engine?: Engine;
 }
 
@@ -54,9 +51,8 @@ interface ClusterRun extends Pick<MigrationRun, 'database' | 'clock' | 'migratio
 const IAM_ROLE = /^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]+$/;
 
 /**
- * Prepares a cluster of Aurora DSQL. The connection must belong to the cluster's administrator. Creates the database
- * role of the functions, applies the migrations, and lets the IAM roles of the functions use the database role. No IAM
- * role is removed, because the rollback of a deployment may use it again.
+ * The connection must belong to the cluster's administrator. No IAM role is removed, because the rollback of a
+ * deployment may use it again.
  *
  * @returns the versions that this run applied
  * @throws MigrationRefused as {@link migrate}, or if a text in `iamRoles` is not the ARN of an IAM role
@@ -74,7 +70,6 @@ export async function migrateCluster({ iamRoles, ...run }: ClusterRun): Promise<
   return applied;
 }
 
-/** Returns those of the IAM roles that cannot connect as the database role of the functions. */
 export async function missingIamRoles(database: Runner, iamRoles: readonly string[]): Promise<readonly string[]> {
   const text = 'SELECT arn FROM sys.iam_pg_role_mappings WHERE pg_role_name = $1';
   const rows = await database.run({ name: 'read-iam-roles', text, values: [DSQL_ROLE] });
@@ -83,8 +78,7 @@ export async function missingIamRoles(database: Runner, iamRoles: readonly strin
 }
 
 /**
- * Creates the schema if it is missing, applies the migrations that the database does not have, and grants the role its
- * privileges. Can be repeated after an interruption at any statement, and several runs can overlap.
+ * Can be repeated after an interruption at any statement, and several runs can overlap.
  *
  * @returns the versions that this run applied
  * @throws MigrationRefused if a migration in the database differs from this version, or the role does not exist
@@ -123,23 +117,17 @@ export async function migrate({
   return missing.map(({ version }) => version);
 }
 
-/** Reads the digests of the applied migrations by version. */
 export async function readVersions(database: Runner): Promise<ReadonlyMap<string, string>> {
   const text = `SELECT version, digest FROM ${VERSION_TABLE}`;
   const rows = await database.run({ name: 'read-versions', text, values: [] });
   return new Map(rows.map(({ version, digest }) => [String(version), String(digest)]));
 }
 
-/** Reports whether a catalog has a row with this name. */
 export async function exists(database: Runner, catalog: string, column: string, name: string): Promise<boolean> {
   const text = `SELECT 1 FROM pg_catalog.${catalog} WHERE ${column} = $1`;
   return (await database.run({ name: `find-${catalog}`, text, values: [name] })).length > 0;
 }
 
-/**
- * Returns the statements that grant the functions' role its privileges, and revoke the privileges that it must not
- * have.
- */
 function grants(role: string, schema: string, migrations: readonly Migration[]): readonly string[] {
   const name = escapeIdentifier(role);
   return [
@@ -154,7 +142,6 @@ function grants(role: string, schema: string, migrations: readonly Migration[]):
   ];
 }
 
-/** Returns a runner that repeats a statement until it succeeds, cannot succeed, or has used up its attempts. */
 function repeating(database: Runner, clock: Clock): Runner {
   return {
     run: async (statement) => {

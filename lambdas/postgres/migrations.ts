@@ -37,7 +37,6 @@ export interface Migration {
   readonly digest: string;
 }
 
-/** Reads the migrations of this version of Payonce, in order. */
 export function readMigrations(of: keyof typeof FOLDERS = 'deployment'): readonly Migration[] {
   const folder = FOLDERS[of];
   return readdirSync(folder)
@@ -46,12 +45,7 @@ export function readMigrations(of: keyof typeof FOLDERS = 'deployment'): readonl
     .map((file) => parseMigration(file, readFileSync(join(folder, file), 'utf8')));
 }
 
-/**
- * Parses a file of statements that each end with a semicolon at the end of a line.
- *
- * @throws Error naming the file, if its name has the wrong form; or the file and a statement that cannot be repeated,
- * or that does more than add objects
- */
+/** Parses a file of statements that each end with a semicolon at the end of a line. */
 export function parseMigration(file: string, text: string): Migration {
   const [, version] = /^(\d{4})-[a-z0-9-]+\.sql$/.exec(file) ?? [];
   if (version === undefined) throw new Error(`${file} is not a migration: name it like 0001-subject.sql`);
@@ -68,27 +62,23 @@ export function parseMigration(file: string, text: string): Migration {
 }
 
 /**
- * Returns a statement of a migration in the form that the engine accepts. Aurora DSQL supports only the asynchronous
- * creation of indexes (user guide, "Asynchronous indexes in Aurora DSQL").
+ * Aurora DSQL supports only the asynchronous creation of indexes (user guide, "Asynchronous indexes in Aurora DSQL").
  */
 export function statementFor(engine: Engine, statement: string): string {
   return engine === 'dsql' ? statement.replace(/^CREATE INDEX /, 'CREATE INDEX ASYNC ') : statement;
 }
 
-/** Returns the names of the tables that the migrations create. */
 export function tablesOf(migrations: readonly Migration[]): readonly string[] {
   return migrations.flatMap(({ statements }) =>
     statements.flatMap((statement) => /^CREATE TABLE IF NOT EXISTS (\w+)/.exec(statement)?.slice(1) ?? []),
   );
 }
 
-/** Returns the privileges on a table that the functions' role needs. */
 export function privilegesFor(table: string): readonly string[] {
   if (table === VERSION_TABLE || table === MOVE_TABLE) return ['SELECT'];
   return APPEND_ONLY.has(table) ? ['SELECT', 'INSERT'] : ['SELECT', 'INSERT', 'UPDATE', 'DELETE'];
 }
 
-/** Returns the privileges on a table that the functions' role must not have. */
 export function refusedPrivilegesFor(table: string): readonly string[] {
   return ['INSERT', 'UPDATE', 'DELETE', 'TRUNCATE'].filter((privilege) => !privilegesFor(table).includes(privilege));
 }

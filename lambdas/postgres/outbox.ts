@@ -5,7 +5,6 @@ import { timestamp } from './values.ts';
 /** Number of shards of the outbox. The job `carry` reads each shard with one worker. */
 export const OUTBOX_SHARDS = 32;
 
-/** Identifies a row of the outbox within its chain. */
 export interface OutboxRow {
   readonly kind: 'transition' | 'erasure';
   /** Position of the transition in its chain, or of the erasure's entry in the activity log. */
@@ -22,7 +21,6 @@ export interface WaitingChain {
 export interface OutboxState {
   /** Creation time of the oldest row whose chain is not stopped, in Unix milliseconds; undefined when there is none. */
   readonly oldestMs: number | undefined;
-  /** Number of stopped chains. */
   readonly stopped: number;
 }
 
@@ -34,11 +32,6 @@ export class Outbox {
     this.#tools = tools;
   }
 
-  /**
-   * Lists the chains of a shard with waiting rows, oldest first.
-   *
-   * @param after the last chain of the previous page
-   */
   async waitingChains(
     shard: number,
     { after, limit }: { readonly after?: WaitingChain | undefined; readonly limit: number },
@@ -53,7 +46,6 @@ export class Outbox {
     return rows.map(({ chain_id, since }) => ({ chainId: String(chain_id), sinceMs: (since as Date).getTime() }));
   }
 
-  /** Deletes rows that were copied. */
   async remove(chainId: string, rows: readonly OutboxRow[]): Promise<void> {
     if (rows.length === 0) return;
     await writeRows(this.#tools, {
@@ -65,8 +57,8 @@ export class Outbox {
   }
 
   /**
-   * Queues transitions of a chain to be copied again. Each outbox row gets the creation time of its transition. Until
-   * the row is copied, the copies therefore count as complete only up to this time.
+   * Each outbox row gets the creation time of its transition. Until the row is copied, the copies therefore count as
+   * complete only up to this time.
    */
   async announceAgain(chainId: string, sequences: readonly number[]): Promise<void> {
     if (sequences.length === 0) return;
@@ -80,7 +72,6 @@ export class Outbox {
     });
   }
 
-  /** Resumes the copying of a chain that was stopped. */
   async resume(chainId: string): Promise<void> {
     await writeRows(this.#tools, {
       name: 'outbox-resume',
@@ -89,7 +80,6 @@ export class Outbox {
     });
   }
 
-  /** Reports whether the outbox has an erasure of the personal data of this payment or order. */
   async hasErasure(chainId: string): Promise<boolean> {
     const rows = await readRows(this.#tools, {
       name: 'outbox-erasure',
@@ -99,7 +89,6 @@ export class Outbox {
     return rows.length > 0;
   }
 
-  /** Stops copying a chain at a transition. */
   async stop(chainId: string, sequence: number): Promise<void> {
     await writeRows(this.#tools, {
       name: 'outbox-stop',

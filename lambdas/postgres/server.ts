@@ -5,7 +5,6 @@ import type { SecretReader } from '../kernel/platform/active-secrets.ts';
 
 const DEFAULT_PORT = 5432;
 
-/** The address of a database, and a user's credentials. */
 export interface Server {
   readonly host: string;
   readonly port: number;
@@ -15,7 +14,6 @@ export interface Server {
   readonly password: string | (() => Promise<string>);
 }
 
-/** The source of the address and the credentials of connections. */
 export interface Credentials {
   current(): Promise<Server>;
   /** Returns changed credentials after the server refused the current ones; undefined if there are none. */
@@ -34,11 +32,6 @@ const secretBody = z.object({
   dbname: z.string().min(1).optional(),
 });
 
-/**
- * Returns the parser of a secret. The settings take precedence over the secret.
- *
- * @throws TerminalError `secret_malformed` naming the fields that are missing or malformed
- */
 export function serverSecret(settings: ServerDefaults): (secretId: string, text: string | undefined) => Server {
   return (secretId, text = '') => {
     const read = secretBody.safeParse(parsedJson(text));
@@ -53,10 +46,7 @@ export function serverSecret(settings: ServerDefaults): (secretId: string, text:
   };
 }
 
-/**
- * Returns the credentials in a secret. The secret is read again when the server refuses them, so that a rotation needs
- * no deployment.
- */
+/** The secret is read again when the server refuses the credentials, so that a rotation needs no deployment. */
 export function secretCredentials(
   secrets: Pick<SecretReader<Server>, 'active' | 'renewed'>,
   secretId: string,
@@ -64,11 +54,6 @@ export function secretCredentials(
   return { current: () => secrets.active(secretId), renewed: () => secrets.renewed(secretId) };
 }
 
-/**
- * Parses a connection URL: `postgres://user:password@host:port/database`.
- *
- * @throws Error naming the fault of the URL, for example the part that is missing
- */
 export function parseServerUrl(text: string): Server {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url === undefined || !/^postgres(?:ql)?:$/.test(url.protocol))

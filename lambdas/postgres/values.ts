@@ -1,15 +1,11 @@
 import { hex } from '../kernel/hash-chain.ts';
 import type { Row } from './database.ts';
 
-/**
- * Converts values of columns. Statements receive rows as JSON text, so that their own text does not depend on the
- * number of rows.
- */
+/** Statements receive rows as JSON text, so that their own text does not depend on the number of rows. */
 
 /** The latest time whose ISO 8601 form has a four-digit year, which PostgreSQL can parse. */
 const LATEST_MS = Date.UTC(9999, 11, 31, 23, 59, 59, 999);
 
-/** Formats a time for a `timestamptz` column. */
 export function timestamp(atMs: number): string {
   return new Date(Math.min(atMs, LATEST_MS)).toISOString();
 }

@@ -8,10 +8,6 @@ import type { HttpAnswer } from '../outbound/http-call.ts';
 import type { Failure } from '../payments/domain/payment.ts';
 import { ANSWER_MISMATCH } from '../payments/use/processor.ts';
 
-/**
- * Parses the JSON body of a response.
- * @throws AmbiguousError `processor_answer_unreadable` when the body does not match the schema
- */
 export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   try {
     return schema.parse(JSON.parse(answer.text));
@@ -24,7 +20,6 @@ export function parse<T>(schema: z.ZodType<T>, answer: HttpAnswer): T {
   }
 }
 
-/** Returns the fault for a response with an unexpected status. */
 export function statusFault(answer: HttpAnswer, nowMs: number): Error {
   const { status } = answer;
   if (status === 401 || status === 403) {
@@ -52,20 +47,13 @@ export function mismatch(message: string): AmbiguousError {
   return new AmbiguousError(ANSWER_MISMATCH, message);
 }
 
-/**
- * Returns the fault for an object that does not match its schema. The message contains the name of the field, but no
- * value.
- */
+/** The message contains the name of the field, but no value. */
 export function unreadable({ issues: [first] }: z.ZodError): AmbiguousError {
   const field = first?.path.join('.') ?? '';
   return new AmbiguousError('processor_answer_unreadable', `The field ${field} does not match the schema.`);
 }
 
-/**
- * Returns the fault when the processor does not know a charge that it created earlier: the API key may belong to
- * another account or mode. The request had no effect. Its response does not show whether an earlier request applied the
- * change.
- */
+/** The refused request had no effect. The refusal does not show whether an earlier request applied the change. */
 export function chargeUnknown(): RetryableError {
   return new RetryableError(
     'processor_charge_unknown',
@@ -83,10 +71,7 @@ const NON_OUTAGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unexpected',
 ]);
 
-/**
- * Reports whether an error indicates that the processor is unavailable or inaccessible. The circuit breaker counts such
- * errors.
- */
+/** The circuit breaker counts the errors for which this is true. */
 export function isProcessorUnhealthy(error: unknown): boolean {
   return (error instanceof RetryableError || error instanceof AmbiguousError) && !NON_OUTAGE_FAULTS.has(error.code);
 }
@@ -98,10 +83,6 @@ export function isProcessorUnhealthy(error: unknown): boolean {
 const MAX_CODE_LENGTH = 64;
 const MAX_MESSAGE_LENGTH = 200;
 
-/**
- * Prepares a processor's failure for storage and display: limits its length, and removes sensitive data and control
- * characters.
- */
 export function sanitizedFailure({ code, message }: Failure): Failure {
   return { code: cut(code, MAX_CODE_LENGTH), message: cut(redactSensitive(message), MAX_MESSAGE_LENGTH) };
 }

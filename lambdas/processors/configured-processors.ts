@@ -18,7 +18,6 @@ import type { ReadEvent } from './event-body.ts';
 import type { SignatureScheme } from './signatures/signature.ts';
 import { signatureScheme } from './signatures/verify-callback.ts';
 
-/** A processor that this deployment uses in a mode, with its settings. */
 export interface ConfiguredProcessor {
   readonly processor: ProcessorDescriptor;
   readonly mode: Mode;
@@ -35,7 +34,6 @@ export interface ProcessorsConfig {
   readonly claimsLost?: boolean | undefined;
 }
 
-/** The connected processors of this deployment, and the routing of new payments. */
 export interface Processors {
   /** Always a refusal, because there is no default processor. Only `choose` selects the processor of a payment. */
   readonly processor: NoProcessor;
@@ -44,7 +42,6 @@ export interface Processors {
   readonly choose: ChooseProcessor;
 }
 
-/** The platform clients that processors need. */
 export interface ProcessorsPlatform extends Secrets {
   readonly clock: Clock;
   readonly instruments: Instruments;
@@ -54,7 +51,6 @@ export interface ProcessorsPlatform extends Secrets {
 export interface ConnectTools extends Pick<ProcessorsPlatform, 'clock' | 'send'> {
   /** Reads secrets at each use, so that a rotated secret takes effect without a deployment. */
   readonly secrets: Pick<ActiveSecrets, 'active'>;
-  /** Called with the processor's name each time its circuit breaker opens. */
   readonly breakerOpened: (processor: string) => void;
   /**
    * Called with the processor's name and the fault each time a call fails without a response.
@@ -63,7 +59,7 @@ export interface ConnectTools extends Pick<ProcessorsPlatform, 'clock' | 'send'>
   readonly callFailed?: (processor: string, error: unknown) => void;
 }
 
-/** Connects the processors in the function's settings. Secrets are read from Secrets Manager at first use. */
+/** Secrets are read from Secrets Manager at first use. */
 export async function configuredProcessors(
   config: ProcessorsConfig,
   { secretsManager, clock, instruments, send }: ProcessorsPlatform,
@@ -90,8 +86,7 @@ export async function configuredProcessors(
 }
 
 /**
- * Loads the code of each configured processor and connects it. Deployed code loads processors only through this
- * function.
+ * Deployed code loads processors only through this function.
  *
  * @throws as `routing`, when `choose` is called
  */
@@ -110,8 +105,7 @@ export async function connectProcessors(
 }
 
 /**
- * Returns a function that selects the processor for a new payment by the first matching rule. There is no default
- * processor. Existing payments keep their processor.
+ * Existing payments keep their processor.
  *
  * @throws (from the returned function) when a rule names a processor that is not used in the payment's mode
  */
@@ -158,7 +152,6 @@ function connect(
   });
 }
 
-/** A callback source with the code that verifies and reads its callbacks. */
 export interface ConfiguredSource extends CallbackSource {
   readonly signature: SignatureScheme;
   /** Parses the body of a callback whose signature was verified. */
@@ -167,8 +160,7 @@ export interface ConfiguredSource extends CallbackSource {
 }
 
 /**
- * Returns the callback sources whose processors this deployment uses. A callback only identifies the event and the
- * charge; the charge itself is then read from the processor's books.
+ * A callback only identifies the event and the charge; the charge itself is then read from the processor's books.
  *
  * @param processors the whole registry, because a source may use another processor's signature scheme
  */

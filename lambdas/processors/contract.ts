@@ -22,7 +22,7 @@ export interface ProcessorContract {
    */
   readonly secrets: Readonly<Record<string, ProcessorSecretSetting>>;
   readonly callbacks: ProcessorCallbacks;
-  /** The abilities of the processor. Payonce's decisions depend on these values, never on the processor's name. */
+  /** Payonce's decisions depend on these values, never on the processor's name. */
   readonly abilities: Processor['abilities'];
   /** Format of `source` that the processor accepts for a new payment, a subset of what the API accepts. */
   readonly source: SourceForm;
@@ -100,7 +100,6 @@ export interface CallbackSource {
   /** The processor's name, as stored in payments. */
   readonly name: string;
   readonly mode: Mode;
-  /** The name of the source's signature scheme. */
   readonly scheme: string;
   /**
    * Id of the secret in Secrets Manager. Its value is one secret as plain text, or a JSON object. All values of the
@@ -113,7 +112,6 @@ export interface CallbackSource {
 /** Signature schemes that belong to no processor. Every processor may use them. */
 export const GENERAL_SCHEMES = ['standard-webhooks'] as const;
 
-/** Lists the names of all signature schemes that a callback source may use. */
 export function schemeNames(processors: readonly ProcessorContract[]): readonly string[] {
   return [...new Set([...processors.map(({ callbacks }) => callbacks.scheme), ...GENERAL_SCHEMES])];
 }
@@ -124,8 +122,8 @@ export function callbackPath({ name }: Pick<ProcessorContract, 'name'>, mode: Mo
 }
 
 /**
- * Returns the name of a setting, an environment variable or a construct in a mode. A contract contains the names for
- * live mode. In test mode they get the prefix `test`: `testStripeAccount`, `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
+ * A contract contains the names for live mode. In test mode they get the prefix `test`: `testStripeAccount`,
+ * `TEST_STRIPE_ACCOUNT`, `TestStripeKey`.
  */
 export function inMode(name: string, mode: Mode): string {
   if (mode === 'live') return name;

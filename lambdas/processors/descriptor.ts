@@ -12,7 +12,6 @@ import type { SignatureScheme } from './signatures/signature.ts';
  */
 export interface ProcessorDescriptor extends ProcessorContract {
   readonly connect: (configured: Configured) => Promise<ConnectedProcessor>;
-  /** Loads the signature scheme that the contract names: the processor's own, or a general scheme. */
   readonly signature: () => Promise<SignatureScheme>;
   /**
    * Loads the callback parser for a mode.
@@ -27,7 +26,6 @@ export interface ConnectedProcessor {
 }
 
 interface Configured {
-  /** The mode to which the settings and the secrets belong. */
   readonly mode: Mode;
   /** Settings, keyed by their names in the contract. */
   readonly settings: Readonly<Record<string, string>>;
@@ -35,7 +33,6 @@ interface Configured {
   readonly secrets: Readonly<Record<string, () => Promise<string>>>;
   readonly clock: Clock;
   readonly send: SendRequest;
-  /** Called each time the processor's circuit breaker opens. */
   readonly onBreakerOpened: () => void;
 }
 

@@ -7,7 +7,6 @@ export const id = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 vis
 /** The processor that signed the callback, and the mode of the secret with which the signature was verified. */
 export type EventSource = Pick<CallbackEvent, 'processorName' | 'mode'>;
 
-/** The parsed body of a callback. */
 export type ReadEvent =
   | { readonly kind: 'event'; readonly event: CallbackEvent }
   /** An event type that Payonce does not need. It is acknowledged and not stored. */
@@ -20,7 +19,7 @@ export interface Unreadable {
   readonly detail: string;
 }
 
-/** Parses a body whose signature was verified. Ignores a leading byte-order mark. */
+/** Ignores a leading byte-order mark. */
 export function readEventBody(body: Uint8Array): { readonly kind: 'read'; readonly value: unknown } | Unreadable {
   try {
     return { kind: 'read', value: JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)) };
@@ -29,13 +28,11 @@ export function readEventBody(body: Uint8Array): { readonly kind: 'read'; readon
   }
 }
 
-/** Returns the result for an event whose mode differs from the mode of its signing secret. */
 export function otherMode(livemode: boolean, { mode }: EventSource): Unreadable {
   const detail = `livemode is ${livemode}, but this URL accepts events in ${mode} mode only.`;
   return { kind: 'unreadable', param: 'livemode', detail };
 }
 
-/** Returns the result for a body that does not match the schema of an event: the first wrong field, and the reason. */
 export function unreadable(error: z.ZodError): Unreadable {
   const [issue] = error.issues;
   const param = issue?.path.join('.') ?? '';

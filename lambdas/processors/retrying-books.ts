@@ -62,7 +62,7 @@ export function booksBreaker(clock: Pick<Clock, 'nowMs'>): CircuitBreaker {
 /**
  * Wraps books so that reads are retried after up to 0.5, 2 and 5 seconds, within the processor's retry budget. Only
  * jobs use this wrapper, because no client waits for their reads. If the last retry fails, the job's next run reads
- * again. Requests and callbacks read only once.
+ * again.
  */
 export function retryingBooks(
   books: ProcessorBooks,

@@ -16,7 +16,6 @@ import type { ProcessorDescriptor } from './descriptor.ts';
 
 /** Settings of a function that appends to the Ledger. */
 export interface PaymentsConfig extends ProcessorsConfig {
-  /** Table names. */
   readonly tables: { readonly idempotency: string; readonly ledger: string; readonly registry: string };
 }
 
@@ -45,9 +44,8 @@ const paymentsEnvironment = z.object({
 });
 
 /**
- * Reads the environment of a function that uses processors. Called once, at startup.
+ * Called once, at startup.
  *
- * @param processors the registry
  * @throws Error that names the missing or invalid variable
  */
 export function readPaymentsConfig(environment: Variables, processors: readonly ProcessorDescriptor[]): PaymentsConfig {
@@ -74,8 +72,7 @@ function variablesOf({ settings, secrets }: ProcessorContract, ofMode: Mode): re
 }
 
 /**
- * Reads the settings of a processor in a mode. Called only if at least one of the processor's variables is set; in this
- * case, all required variables must be set.
+ * Called only if at least one of the processor's variables is set; in this case, all required variables must be set.
  */
 function readProcessor(processor: ProcessorDescriptor, ofMode: Mode, environment: Variables): ConfiguredProcessor {
   const settings = Object.entries(processor.settings).flatMap(([name, setting]) => {
@@ -110,7 +107,7 @@ const callbackSources = (processors: readonly ProcessorDescriptor[]) =>
     ),
   );
 
-/** Reads the callbacks function's environment. @throws Error as {@link readPaymentsConfig} */
+/** @throws Error as {@link readPaymentsConfig} */
 export function readCallbacksConfig(
   environment: Variables,
   processors: readonly ProcessorDescriptor[],

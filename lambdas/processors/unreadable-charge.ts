@@ -5,15 +5,12 @@ import type { UnreadableCharge } from '../payments/use/processor.ts';
 
 interface ListedCharge {
   readonly id: string;
-  /** Creation time of the charge, in Unix seconds. */
+  /** Unix seconds. */
   readonly created: number;
   readonly metadata: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Creates the list entry for an unreadable charge.
- * @param cause the error that names the unreadable part
- */
+/** @param cause the error that names the unreadable part */
 export function unreadableCharge({ id, created, metadata }: ListedCharge, cause: AmbiguousError): UnreadableCharge {
   const paymentId = namedPayment(textsOf(metadata));
   const fault = new AmbiguousError(cause.code, `The charge ${id} cannot be read.`, { cause });

@@ -1,13 +1,9 @@
 import type { Processor } from '../../payments/use/processor.ts';
 import { sandboxContract } from './contract.ts';
 
-/** Names that the setting `processorWithout` can contain. */
 export type OptionalAbility = 'holds' | 'partial-captures' | 'refunds' | 'partial-refunds';
 
-/**
- * Returns the abilities of a processor that implements the sandbox's API without some abilities.
- * @param list as in the setting `processorWithout`
- */
+/** @param list as in the setting `processorWithout` */
 export function abilitiesWithout(list = ''): Processor['abilities'] {
   const { abilities } = sandboxContract;
   const missing = new Set<string>(list.split(','));

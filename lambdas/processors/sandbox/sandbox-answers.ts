@@ -12,27 +12,10 @@ export const errorAnswer = z.lazy(() =>
   }),
 );
 
-/** Returns the metadata that links a charge to its payment. */
 export function chargeMetadata(order: ChargeOrder): Readonly<Record<string, string>> {
   return { payment: order.paymentId, operation: order.operationId };
 }
 
-/**
- * Parses the response to a request that creates a charge.
- *
- * | status                          | meaning                                                             |
- * |---------------------------------|---------------------------------------------------------------------|
- * | 201 with the requested charge   | succeeded, authorized, pending or action required                   |
- * | 402, readable                   | declined                                                            |
- * | 400, 404, 422, readable         | rejected, except `idempotency_key_mismatch`: AmbiguousError         |
- * | 401, 403                        | RetryableError `processor_unauthorized`                             |
- * | 429                             | RetryableError `processor_rate_limited`                             |
- * | 5xx                             | AmbiguousError `processor_error`                                    |
- * | 409                             | AmbiguousError `processor_conflict`                                 |
- * | 201/400/402/404/422, unreadable | AmbiguousError `processor_answer_unreadable`                        |
- * | 201 with a different charge     | AmbiguousError `processor_answer_mismatch`                          |
- * | everything else                 | AmbiguousError `processor_answer_unexpected`                        |
- */
 export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: number): ChargeOutcome {
   switch (answer.status) {
     case 201: {
@@ -58,11 +41,6 @@ export function readChargeAnswer(order: ChargeOrder, answer: HttpAnswer, nowMs: 
   }
 }
 
-/**
- * Parses the response to a look-up by key.
- * @throws the fault of `statusFault` for every status except 200; AmbiguousError if the list is unreadable, has several
- * charges, or has a charge that differs from the request
- */
 export function readLookupAnswer(
   order: ChargeOrder,
   answer: HttpAnswer,
@@ -77,10 +55,6 @@ export function readLookupAnswer(
   return outcomeOf(order, charge);
 }
 
-/**
- * Checks the response to the health probe.
- * @throws the fault of `statusFault` for every status except 200
- */
 export function readHealthAnswer(answer: HttpAnswer, nowMs: number): void {
   if (answer.status !== 200) throw statusFault(answer, nowMs);
 }

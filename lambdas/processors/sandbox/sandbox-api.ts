@@ -81,11 +81,11 @@ export interface Charge {
   readonly fee_currency?: string | undefined;
   /** The page on which the payer approves or refuses; null unless the status is `requires_action`. */
   readonly action_url: string | null;
-  /** Reason for the void; null if the charge is not voided. */
+  /** Null if the charge is not voided. */
   readonly void_reason: VoidReason | null;
-  /** The refunds, oldest first. */
+  /** Oldest first. */
   readonly refunds: readonly Refund[];
-  /** The disputes, oldest first. */
+  /** Oldest first. */
   readonly disputes: readonly Dispute[];
   readonly metadata: Readonly<Record<string, string>>;
   readonly return_url?: string | undefined;
@@ -94,7 +94,7 @@ export interface Charge {
    * settings.
    */
   readonly livemode: boolean;
-  /** Creation time of the charge, in Unix seconds. */
+  /** Unix seconds. */
   readonly created: number;
 }
 
@@ -166,15 +166,13 @@ export const EVENT_TYPES = [
 
 export type EventType = (typeof EVENT_TYPES)[number];
 
-/** The body of a callback. */
 export interface SandboxEvent {
   /** The event id, the same for every delivery of the event. */
   readonly id: string;
   readonly object: 'event';
   readonly type: EventType;
-  /** True if the event's charge moves real money. */
   readonly livemode: boolean;
-  /** Creation time of the event, in Unix seconds. */
+  /** Unix seconds. */
   readonly created: number;
   readonly data: {
     readonly charge: string;
@@ -187,7 +185,6 @@ export interface SandboxEvent {
 
 export interface EventList {
   readonly data: readonly (SandboxEvent & {
-    /** Number of sends so far. */
     readonly attempts: number;
     /** True if the receiver has responded to a send with 2xx. */
     readonly delivered: boolean;

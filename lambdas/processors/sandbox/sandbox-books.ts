@@ -12,17 +12,14 @@ import { chargeAnswer, chargePage, listAnswer, processorCharge } from './sandbox
 
 /** Access to a processor that implements the sandbox's API. */
 export interface SandboxAccess {
-  /** The processor's name. @default sandbox */
+  /** @default sandbox */
   readonly name?: string;
-  /** The mode of the credentials. @default test */
+  /** @default test */
   readonly mode?: Mode;
   /** Base URL without a trailing slash. */
   readonly url: string;
   readonly clock: WireClock;
-  /**
-   * Sends one request.
-   * @default `callOnce`, over HTTP
-   */
+  /** @default `callOnce`, over HTTP */
   readonly send?: SendRequest;
   /**
    * Reads the access secret that is sent with each request.
@@ -42,10 +39,7 @@ export interface SandboxAccess {
  */
 const MODES = { test: /"livemode"\s*:\s*true/, live: /"livemode"\s*:\s*false/ };
 
-/**
- * Returns a function that sends requests with the credentials of `access`. It throws `processor_answer_mismatch` when a
- * response belongs to the other mode.
- */
+/** The returned function throws `processor_answer_mismatch` when a response belongs to the other mode. */
 export function sandboxCalls({
   mode = 'test',
   clock,
@@ -68,7 +62,7 @@ export function sandboxCalls({
  */
 const MAX_LIST_BYTES = 4 * 1_024 * 1_024;
 
-/** Creates a reader of the sandbox's books over HTTP. Each read is one call; the caller decides whether to retry. */
+/** Each read is one call; the caller decides whether to retry. */
 export function createSandboxBooks(access: SandboxAccess): ProcessorBooks {
   const { name = sandboxContract.name, mode = 'test', url, clock } = access;
   const send = sandboxCalls(access);

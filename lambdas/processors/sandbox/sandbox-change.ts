@@ -7,7 +7,7 @@ import { errorAnswer } from './sandbox-answers.ts';
 import type { Charge, Refund } from './sandbox-api.ts';
 import { chargeAnswer, feesOfCharge, refundAnswer } from './sandbox-charge.ts';
 
-/** Builds the body of the request for a change, and its path relative to the path of the charge. */
+/** The path is relative to the path of the charge. */
 export function changeRequest({ change, paymentId, operationId }: ChangeOrder): { path: string; body: object } {
   switch (change.kind) {
     case 'capture':
@@ -22,18 +22,6 @@ export function changeRequest({ change, paymentId, operationId }: ChangeOrder): 
   }
 }
 
-/**
- * Parses the response to a request that changes a charge.
- *
- * | status                                | meaning                                                           |
- * |---------------------------------------|-------------------------------------------------------------------|
- * | 200 (201 for a refund), as requested  | applied                                                           |
- * | 400, 402, 422, readable               | refused, except `idempotency_key_mismatch`: AmbiguousError        |
- * | 404, readable                         | RetryableError `processor_charge_unknown`: wrong API key          |
- * | 409 `busy`                            | RetryableError `processor_busy`: concurrent changes won each time |
- * | an answer to another request          | AmbiguousError `processor_answer_mismatch`                        |
- * | everything else                       | as in `readChargeAnswer`                                          |
- */
 export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: number): ChangeOutcome {
   switch (answer.status) {
     case order.change.kind === 'refund' ? 201 : 200:
@@ -62,11 +50,7 @@ export function readChangeAnswer(order: ChangeOrder, answer: HttpAnswer, nowMs: 
   }
 }
 
-/**
- * Parses the response to a read of the charge, to find out whether the change was applied.
- *
- * @throws the fault of `statusFault` for every status but 200; a 404 does not prove that the change is absent
- */
+/** @throws the fault of `statusFault` for every status but 200; a 404 does not prove that the change is absent */
 export function readChangeLookup(
   order: ChangeOrder,
   answer: HttpAnswer,
@@ -91,10 +75,7 @@ function appliedFact(order: ChangeOrder, answer: HttpAnswer): Fact {
   return fact;
 }
 
-/**
- * Finds the change in the charge. A capture or a void is found even if another client requested it.
- * @returns undefined if the charge does not contain the change
- */
+/** A capture or a void is found even if another client requested it. */
 function factOfChange(order: ChangeOrder, charge: Charge): Fact | undefined {
   const { id: chargeId, status, amount_captured: capturedMinor } = charge;
   switch (order.change.kind) {

@@ -10,7 +10,7 @@ import type { Charge, ChargeList, Dispute, Refund } from './sandbox-api.ts';
  * and rows.
  */
 const processorId = z.string().regex(/^[\x21-\x7e]{1,255}$/);
-/** Maximum length of a URL, in characters. It limits the row size; also, longer URLs do not work in all browsers. */
+/** Limits the row size; also, longer URLs do not work in all browsers. */
 const MAX_URL_LENGTH = 2_048;
 
 export const refundAnswer = z.object({
@@ -31,7 +31,7 @@ const disputeAnswer = z.object({
   fee: z.int().optional(),
 }) satisfies z.ZodType<Dispute>;
 
-/** Schema of a charge. Unknown fields are ignored: the processor may add fields at any time. */
+/** Unknown fields are ignored: the processor may add fields at any time. */
 export const chargeAnswer = z.object({
   id: processorId,
   object: z.literal('charge'),
@@ -78,9 +78,6 @@ const listedCharge = z.lazy(() =>
 );
 export const chargePage = z.lazy(() => z.object({ data: z.array(listedCharge), next: z.string().nullable() }));
 
-/**
- * Converts the charge to the domain type. Omits the payment id or the operation id if the metadata does not contain it.
- */
 export function processorCharge(charge: Charge): ProcessorCharge {
   const paymentId = namedPayment(charge.metadata);
   const operationId = charge.metadata['operation'];
@@ -113,7 +110,6 @@ export function processorCharge(charge: Charge): ProcessorCharge {
   };
 }
 
-/** Returns the processor's fees for the charge and its disputes. */
 export function feesOfCharge({ fee, fee_currency: settledIn, currency, disputes }: Charge): Fees {
   const amounts = [fee ?? [], ...disputes.map((dispute) => dispute.fee ?? [])].flat();
   return sumFees(

@@ -17,7 +17,7 @@ export { createSandboxBooks } from './sandbox-books.ts';
 export interface SandboxClientOptions extends SandboxAccess {
   /** The abilities that the processor lacks, as in the setting `processorWithout`. @default it has all abilities */
   readonly without?: string;
-  /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
+  /** @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, including after a failed probe. */
   readonly onBreakerOpened?: () => void;
@@ -34,15 +34,12 @@ const DEFAULT_BREAKER: BreakerSettings = { consecutiveFailures: 5, openForMs: 10
  */
 const PROBE_TIMEOUT_MS = 2_000;
 
-/**
- * Maximum size of a charge's JSON, in bytes. It leaves room for the maximum number of refunds by Payonce, and for
- * refunds by other users of the account.
- */
+/** Leaves room for the maximum number of refunds by Payonce, and for refunds by other users of the account. */
 export const MAX_CHARGE_BYTES = 1_024 * 1_024;
 
 /**
- * Creates a client of the sandbox processor over HTTP. Each method sends one request; the caller decides about retries.
- * The idempotency key is the operation id, the same for every attempt.
+ * Each method sends one request; the caller decides about retries. The idempotency key is the operation id, the same
+ * for every attempt.
  */
 export function createSandboxClient(options: SandboxClientOptions): Processor {
   const { name = sandboxContract.name, mode = 'test', url, clock } = options;

@@ -4,7 +4,7 @@ import { parsePaymentId } from '../../payments/ids.ts';
 import { type EventSource, id, otherMode, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 import { EVENT_TYPES, type SandboxEvent } from './sandbox-api.ts';
 
-/** Schema of an event. Unknown fields are ignored: the processor may add fields at any time. */
+/** Unknown fields are ignored: the processor may add fields at any time. */
 const sandboxEvent = z.object({
   id,
   object: z.literal('event'),

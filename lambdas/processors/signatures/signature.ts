@@ -11,21 +11,19 @@ export type SignatureVerdict = { readonly kind: 'valid' } | SignatureRefusal;
 export interface SignatureRefusal {
   readonly kind: 'refused';
   /**
-   * Reason for the refusal. If several reasons apply, the first in this order is returned. Only `mismatch` depends on
-   * the secrets, so a verification with other secrets is useful only after a mismatch.
+   * If several reasons apply, the first in this order is returned. Only `mismatch` depends on the secrets, so a
+   * verification with other secrets is useful only after a mismatch.
    */
   readonly reason: 'missing' | 'repeated' | 'malformed' | 'expired' | 'ahead' | 'mismatch';
 }
 
-/** A scheme for signing callbacks. An implementation never logs bodies, signatures or secrets. */
+/** An implementation never logs bodies, signatures or secrets. */
 export interface SignatureScheme<Name extends string = string> {
   readonly name: Name;
   /**
-   * Verifies the signature of a callback. Never throws because of the callback's content or a secret's format; an
-   * invalid secret matches nothing.
+   * Never throws because of the callback's content or a secret's format; an invalid secret matches nothing.
    *
    * @param secrets all active secrets; any may match
-   * @param nowMs Unix milliseconds
    */
   verify(
     callback: SignedCallback,
@@ -44,14 +42,12 @@ const TOLERANCE_SECONDS = 300;
 /** Pattern of Unix seconds without leading zeros. Each time has only one valid spelling, and is a safe integer. */
 export const UNIX_SECONDS = '(?:0|[1-9][0-9]{0,11})';
 
-/** Returns the only value of a header, or a refusal if the header is missing or has several values. */
 export function soleValue(callback: SignedCallback, name: string): string | SignatureRefusal {
   const [value, ...others] = callback.header(name);
   if (value === undefined) return refused('missing');
   return others.length === 0 ? value : refused('repeated');
 }
 
-/** Completes the verification of a well-formed signature: first checks the time, then tries the secrets. */
 export function verifySignature(
   signed: { readonly atSeconds: number; readonly nowMs: number; readonly secrets: readonly string[] },
   matches: (secret: string) => boolean,
@@ -64,7 +60,7 @@ export function verifySignature(
   return found.includes(true) ? { kind: 'valid' } : refused('mismatch');
 }
 
-/** Returns whether a secret matches. A blank secret never matches, because every sender can sign with an empty key. */
+/** A blank secret never matches, because every sender can sign with an empty key. */
 function secretMatches(secret: string, matches: (secret: string) => boolean): boolean {
   if (secret.trim() === '') return false;
   try {

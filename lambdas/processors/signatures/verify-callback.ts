@@ -6,15 +6,14 @@ import type { ProcessorDescriptor } from '../descriptor.ts';
 import type { SignatureScheme, SignatureVerdict, SignedCallback } from './signature.ts';
 
 export interface CallbackVerification {
-  /** Signature scheme of the source. */
   readonly scheme: SignatureScheme;
   readonly secrets: Pick<ActiveSecrets, 'active' | 'renewed'>;
   readonly clock: WireClock;
 }
 
 /**
- * Verifies that the source sent the callback. After a mismatch, reads the secrets again and verifies once more, because
- * a secret may have been added since the last read.
+ * After a mismatch, reads the secrets again and verifies once more, because a secret may have been added since the last
+ * read.
  *
  * @throws the errors of `ActiveSecrets`
  */
@@ -36,10 +35,6 @@ const GENERAL: Readonly<Record<(typeof GENERAL_SCHEMES)[number], () => Promise<S
   'standard-webhooks': async () => (await import('./standard-webhooks-signature.ts')).standardWebhooksSignature,
 };
 
-/**
- * Loads a signature scheme by name: a general scheme or a processor's scheme.
- * @throws when no scheme has the name
- */
 export async function signatureScheme(
   name: string,
   processors: readonly ProcessorDescriptor[],

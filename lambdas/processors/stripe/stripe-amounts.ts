@@ -19,8 +19,7 @@ export type StripeAmount =
   | { readonly kind: 'unsupported'; readonly failure: Failure };
 
 /**
- * Converts minor units to Stripe's unit of the currency. Never rounds: if Stripe cannot represent an amount exactly,
- * the amount is unsupported.
+ * Never rounds: if Stripe cannot represent an amount exactly, the amount is unsupported.
  *
  * @param currency upper case
  */
@@ -39,12 +38,7 @@ export function stripeAmount(amountMinor: number, currency: string): StripeAmoun
   return { kind: 'amount', amount: amountMinor };
 }
 
-/**
- * Converts an amount in Stripe's unit to minor units.
- *
- * @param currency upper case
- * @returns undefined if the result is not a whole number
- */
+/** @param currency upper case */
 export function minorAmount(amount: number, currency: string): number | undefined {
   const amountMinor = HUNDREDFOLD.has(currency) ? amount / 100 : HUNDREDTH.has(currency) ? amount * 100 : amount;
   return Number.isSafeInteger(amountMinor) ? amountMinor : undefined;

@@ -18,22 +18,16 @@ export const STRIPE_API_VERSION: Stripe.LatestApiVersion = '2026-10-28.endive';
 export const STRIPE_URL = 'https://api.stripe.com';
 
 export interface StripeOptions {
-  /**
-   * Reads the account's current secret key. Called before every request, so a rotated key takes effect without a
-   * deployment.
-   */
+  /** Called before every request, so a rotated key takes effect without a deployment. */
   readonly apiKey: () => Promise<string>;
-  /** The mode of the API key. Every object in a response must have the same mode. */
+  /** Every object in a response must have the same mode. */
   readonly mode: Mode;
   /** The account of the API key (`acct_…`). Payments are pinned to this account. */
   readonly account: string;
   readonly clock: Pick<Clock, 'nowMs'>;
   /** Base URL without a trailing slash. @default https://api.stripe.com */
   readonly baseUrl?: string;
-  /**
-   * Sends one request.
-   * @default `callOnce`, over HTTP
-   */
+  /** @default `callOnce`, over HTTP */
   readonly send?: SendRequest;
 }
 
@@ -42,7 +36,6 @@ interface StripeRefusal {
   readonly kind: 'refused';
   readonly status: number;
   readonly failure: Failure;
-  /** The id of the PaymentIntent, if the error names one. */
   readonly intentId?: string;
 }
 
@@ -100,14 +93,13 @@ export function createStripeApi({ apiKey, mode, clock, baseUrl = STRIPE_URL, sen
 }
 
 /**
- * Allowed characters of an API key. A key that was pasted with an invisible character cannot be sent in a header. The
- * settings are then wrong, not the payment.
+ * A key that was pasted with an invisible character cannot be sent in a header. The settings are then wrong, not the
+ * payment.
  */
 const HEADER_VALUE = /^[\x21-\x7e]+$/;
 
 /**
- * Reads the API key. The text of a secret key or a restricted key contains the key's mode (Stripe documentation, "API
- * keys").
+ * The text of a secret key or a restricted key contains the key's mode (Stripe documentation, "API keys").
  *
  * @throws RetryableError when the key cannot be read, does not belong to this mode, or has invalid characters; nothing
  * was sent
@@ -126,8 +118,7 @@ async function readKey(apiKey: () => Promise<string>, mode: Mode): Promise<strin
 }
 
 /**
- * Returns the refusal in an error, or throws a fault. No fault has the package's error as its cause, because the error
- * contains the whole intent with its client secret.
+ * No fault has the package's error as its cause, because the error contains the whole intent with its client secret.
  */
 function refusalIn(error: unknown, nowMs: number): StripeRefusal {
   if (!(error instanceof Stripe.errors.StripeError)) {
@@ -153,8 +144,8 @@ const REFUSALS: ReadonlySet<number> = new Set([400, 404, 422]);
 const paymentIntentOf = z.object({ id: z.string() });
 
 /**
- * Returns the code and message of a failure. Prefers `decline_code`, because it is more specific than `code`. Ignores
- * the value `generic_decline`, which gives no reason.
+ * Prefers `decline_code`, because it is more specific than `code`. Ignores the value `generic_decline`, which gives no
+ * reason.
  */
 export function failureOf(error: {
   readonly code?: string | null | undefined;
@@ -166,10 +157,7 @@ export function failureOf(error: {
   return sanitizedFailure({ code, message: error.message || 'The processor gave no reason.' });
 }
 
-/**
- * Returns the value of a request that Stripe must not refuse.
- * @throws AmbiguousError `processor_answer_unexpected` if Stripe refused it
- */
+/** Returns the value of a request that Stripe must not refuse. */
 export function requireSuccess<T>(answer: StripeAnswer<T>): T {
   if (answer.kind === 'done') return answer.value;
   throw faultOfStatus(answer.status, null, 0);
@@ -180,7 +168,6 @@ export function requireSuccess<T>(answer: StripeAnswer<T>): T {
  */
 export type TimeLeft = () => number;
 
-/** Starts the time limit of a call. */
 export function timeLeft(clock: Pick<Clock, 'nowMs'>, { timeoutMs }: CallLimit): TimeLeft {
   const endsAtMs = clock.nowMs() + timeoutMs;
   return () => Math.max(1, Math.trunc(Math.min(timeoutMs, endsAtMs - clock.nowMs())));

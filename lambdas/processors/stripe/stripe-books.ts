@@ -30,7 +30,6 @@ import { searchIntents } from './stripe-search.ts';
 const WHOLE = [...EXPAND_FEE, ...EXPAND_REFUNDS];
 const WHOLE_IN_LIST = WHOLE.map((path) => `data.${path}`);
 
-/** Maximum number of objects on a page of Stripe's lists. */
 const PAGE = 100;
 
 /**
@@ -60,7 +59,6 @@ export function createStripeBooks(options: StripeOptions): ProcessorBooks {
   };
 }
 
-/** Reads the charge of an intent. @returns undefined when Stripe has no such intent */
 export async function readCharge(
   call: CallStripe,
   chargeId: string,
@@ -92,14 +90,9 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
 
 // ---------------------------------------------------------------------------------------------------------- the list by time
 
-/**
- * Maximum number of times that a window is halved. The longest window of 31 days is one second long after 22 halvings.
- */
+/** The longest window of 31 days is one second long after 22 halvings. */
 const MAX_HALVINGS = 25;
-/**
- * Maximum number of pages for one second. For most accounts, Stripe's rate limit allows fewer intents per second than
- * fit on one page.
- */
+/** For most accounts, Stripe's rate limit allows fewer intents per second than fit on one page. */
 const MAX_PAGES_OF_A_SECOND = 20;
 
 /**
@@ -185,10 +178,7 @@ const CHARGE_FAULTS: ReadonlySet<string> = new Set([
   'processor_answer_unexpected',
 ]);
 
-/**
- * Reads a listed charge.
- * @throws RetryableError or AmbiguousError when Stripe does not respond
- */
+/** @throws RetryableError or AmbiguousError when Stripe does not respond */
 async function listedCharge(
   call: CallStripe,
   intent: StripeListedIntent,
@@ -237,9 +227,7 @@ async function intentsWithin(
   throw unexpected('More intents were created in one second than one list can read.');
 }
 
-/** The position from which the list continues. */
 interface ListPlace {
-  /** Start of the next interval, in Unix seconds. */
   readonly fromSeconds: number;
   readonly lengthSeconds: number;
   /** The id of the last intent of the interval that was already returned. @default none */

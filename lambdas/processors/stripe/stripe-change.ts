@@ -18,7 +18,7 @@ export const EXPAND_REFUNDS = ['latest_charge.refunds'];
 const REFUND_FEES = ['data.balance_transaction', 'data.failure_balance_transaction'];
 
 const PAGE = 100;
-/** Maximum number of pages of refunds. An operator must handle a charge with more than a thousand refunds. */
+/** An operator must handle a charge with more than a thousand refunds. */
 const MAX_PAGES = 10;
 
 type FoundChange = ChangeOutcome | { readonly kind: 'absent' };
@@ -50,8 +50,8 @@ export async function makeChange(call: CallStripe, order: ChangeOrder, timeLeft:
 }
 
 /**
- * Finds the change. A capture or a void is found even if another client requested it. The reads are consistent, because
- * they do not use the search index.
+ * A capture or a void is found even if another client requested it. The reads are consistent, because they do not use
+ * the search index.
  */
 export async function findChange(call: CallStripe, order: ChangeOrder, timeLeft: TimeLeft): Promise<FoundChange> {
   const fact =
@@ -162,10 +162,6 @@ export async function refundsOf(
   throw new AmbiguousError('processor_answer_unexpected', `The charge has more than ${MAX_PAGES * PAGE} refunds.`);
 }
 
-/**
- * Finds the capture or the cancellation in the intent.
- * @returns undefined if the intent does not contain it
- */
 function factOfHold(order: ChangeOrder, intent: StripeIntent): Fact | undefined {
   const { change, chargeId, currency } = order;
   assertSameCharge(order, intent);

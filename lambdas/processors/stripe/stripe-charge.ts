@@ -9,7 +9,6 @@ import { minorAmount, roundedFee, stripeAmount } from './stripe-amounts.ts';
 import { failureOf } from './stripe-api.ts';
 import type { StripeBalanceTransaction, StripeDispute, StripeIntent, StripeRefund } from './stripe-objects.ts';
 
-/** Returns the metadata that links an intent or a refund to its payment. */
 export function stripeMetadata({ paymentId, operationId }: Pick<ChargeOrder, 'paymentId' | 'operationId'>) {
   return { payment: paymentId, operation: operationId };
 }
@@ -71,9 +70,6 @@ function assertAsRequested(order: ChargeOrder, intent: StripeIntent): void {
 
 // -------------------------------------------------------------------------------------------- current state of the intent
 
-/**
- * Converts the intent to the domain type. Omits the payment id or the operation id if the metadata does not contain it.
- */
 export function processorCharge(
   intent: StripeIntent,
   refunds: readonly StripeRefund[],
@@ -105,9 +101,9 @@ export function processorCharge(
 }
 
 /**
- * Returns whether a refund returns captured money. If another client captures a part of a hold or cancels the hold with
- * an API version before 2025-03-31, Stripe creates a refund of the uncaptured money (Stripe changelog, "Partially
- * capturing or canceling payments no longer creates a Refund"; "Reporting categories").
+ * If another client captures a part of a hold or cancels the hold with an API version before 2025-03-31, Stripe creates
+ * a refund of the uncaptured money (Stripe changelog, "Partially capturing or canceling payments no longer creates a
+ * Refund"; "Reporting categories").
  */
 function isOfCaptured(
   { amount_received: captured }: StripeIntent,
@@ -145,10 +141,7 @@ function standingOf({
   }
 }
 
-/**
- * Converts Stripe's cancellation reason. `automatic` and `expired` mean that Stripe canceled an expired hold. All other
- * reasons except `abandoned` mean that a client requested the cancellation.
- */
+/** Stripe gives the reasons `automatic` and `expired` when it cancels an expired hold itself. */
 export function cancelReasonOf(reason: string | null): CancelReason {
   if (reason === 'automatic' || reason === 'expired') return 'expired';
   return reason === 'abandoned' ? 'abandoned' : 'requested';

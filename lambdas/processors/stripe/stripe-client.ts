@@ -34,7 +34,7 @@ export interface StripeClientOptions extends StripeOptions {
    * declined: the payer could not approve it, and the intent would stay open
    */
   readonly returnUrl?: string;
-  /** The circuit breaker's settings. @default five consecutive failures open the breaker for 10 seconds */
+  /** @default five consecutive failures open the breaker for 10 seconds */
   readonly breaker?: BreakerSettings;
   /** Called each time the breaker opens, including after a failed probe. */
   readonly onBreakerOpened?: () => void;
@@ -125,10 +125,7 @@ function intentParams(
   };
 }
 
-/**
- * Finds the intent's id by search. Then reads the status from the intent itself, because the search index may be
- * outdated.
- */
+/** The status is read from the intent itself, because the search index may be outdated. */
 async function findCharge(
   call: CallStripe,
   account: string,

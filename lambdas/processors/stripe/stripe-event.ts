@@ -1,7 +1,7 @@
 import * as z from 'zod';
 import { type EventSource, id, otherMode, type ReadEvent, readEventBody, unreadable } from '../event-body.ts';
 
-/** Schema of an event. Unknown fields are ignored: Stripe may add fields at any time. */
+/** Unknown fields are ignored: Stripe may add fields at any time. */
 const stripeEvent = z.object({
   id,
   object: z.literal('event'),
@@ -14,10 +14,7 @@ const aboutIntent = z.object({
   data: z.object({ object: z.object({ object: z.literal('payment_intent'), id }) }),
 });
 
-/**
- * Schema of an event about a charge, a refund or a dispute, with the id of its intent. If the id is null, the charge
- * has no intent, and Payonce did not create the charge.
- */
+/** A charge whose `payment_intent` is null has no intent, and Payonce did not create it. */
 const aboutPart = z.object({
   data: z.object({
     object: z.object({ object: z.enum(['charge', 'refund', 'dispute']), payment_intent: id.nullable() }),
@@ -39,10 +36,7 @@ export function readStripeEvent(source: EventSource, body: Uint8Array): ReadEven
   return { kind: 'event', event: { ...source, eventId, type, chargeId: found.data } };
 }
 
-/**
- * Finds the id of the intent that an event is about.
- * @returns undefined if events of this type never change a payment
- */
+/** @returns undefined if events of this type never change a payment */
 function intentOf(type: string, event: unknown): z.ZodSafeParseResult<string | null> | undefined {
   if (type.startsWith('payment_intent.')) {
     return aboutIntent.transform(({ data }) => data.object.id as string | null).safeParse(event);

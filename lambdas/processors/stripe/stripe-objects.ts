@@ -101,7 +101,7 @@ export const intentObject = z.object({
     .nullable(),
   latest_charge: z.union([z.string(), charge]).nullable(),
   metadata,
-  /** Creation time of the intent, in Unix seconds. */
+  /** Unix seconds. */
   created: z.int(),
 });
 export type StripeIntent = z.infer<typeof intentObject>;
@@ -114,7 +114,7 @@ const listedIntent = z.looseObject({
   id,
   object: z.literal('payment_intent'),
   livemode: z.boolean(),
-  /** Creation time of the intent, in Unix seconds. */
+  /** Unix seconds. */
   created: z.int(),
   metadata: z.record(z.string(), z.unknown()).catch({}),
 });

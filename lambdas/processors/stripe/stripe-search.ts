@@ -3,8 +3,8 @@ import { type CallStripe, requireSuccess, type TimeLeft } from './stripe-api.ts'
 import { intentSearch } from './stripe-objects.ts';
 
 /**
- * Maximum number of results. Normally, only one intent has the value in its metadata. If a search finds more than this
- * maximum, an operator must act.
+ * Normally, only one intent has the value in its metadata. If a search finds more than this maximum, an operator must
+ * act.
  */
 const SEARCH_LIMIT = 10;
 

@@ -22,7 +22,7 @@ class RawBytes extends Stripe.CryptoProvider {
 
 const rawBytes = new RawBytes();
 
-/** Verifies signatures with the Stripe package. Importing the package creates no client and sends no request. */
+/** Importing the package creates no client and sends no request. */
 export const stripeSignature: SignatureScheme<'stripe'> = {
   name: 'stripe',
   verify: (callback, secrets, nowMs) => {
@@ -44,8 +44,6 @@ export const stripeSignature: SignatureScheme<'stripe'> = {
 /**
  * Parses the time of the signature, in Unix seconds. This check is stricter than the package, which ignores unknown
  * elements, parses `12x` as 12, uses the last of several times, and accepts times far in the future.
- *
- * @returns undefined if the header is malformed
  */
 function signedAt(header: string): number | undefined {
   const elements = header.split(',');

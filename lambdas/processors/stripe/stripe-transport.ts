@@ -6,7 +6,7 @@ import type { Clock } from '../../kernel/world.ts';
 import { callOnce, type HttpAnswer, type SendRequest } from '../../outbound/http-call.ts';
 import { mismatch, statusFault } from '../answers.ts';
 
-/** Maximum size of a response, in bytes. A page of a hundred charges with all expanded objects is far smaller. */
+/** A page of a hundred charges with all expanded objects is far smaller. */
 const MAX_ANSWER_BYTES = 4 * 1_024 * 1_024;
 
 export interface StripeTransportOptions {
@@ -15,10 +15,7 @@ export interface StripeTransportOptions {
   /** The expected mode of every object in a response. */
   readonly mode: Mode;
   readonly clock: Pick<Clock, 'nowMs'>;
-  /**
-   * Sends one request.
-   * @default `callOnce`, over HTTP
-   */
+  /** @default `callOnce`, over HTTP */
   readonly send?: SendRequest;
 }
 
@@ -59,7 +56,6 @@ export function stripeTransport({ baseUrl, mode, clock, send = callOnce }: Strip
   };
 }
 
-/** Schema of an error that Stripe can have sent. Unknown fields are kept. */
 const readableError = z.looseObject({
   error: z.looseObject({
     type: z.string().min(1),
@@ -85,10 +81,6 @@ function readJson(answer: HttpAnswer, nowMs: number): unknown {
   );
 }
 
-/**
- * Checks the mode of every object in a response.
- * @throws AmbiguousError `processor_answer_mismatch` when an object belongs to the other mode
- */
 function refuseOtherMode(answerBody: unknown, mode: Mode): void {
   const waiting = [answerBody];
   // The loop terminates, because a response has a limited size and JSON has no cycles.
@@ -115,7 +107,6 @@ function fieldsOf(headers: object): Record<string, string> {
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name, String(value)]));
 }
 
-/** Returns the fault for a response with an unexpected status. */
 export function faultOfStatus(status: number, retryAfter: string | null, nowMs: number): Error {
   return statusFault({ status, retryAfter, headers: new Headers(), text: '' }, nowMs);
 }
