@@ -3,7 +3,6 @@ import type { OperationId, PaymentId } from '../kernel/ids.ts';
 import { changeIdOf } from '../payments/ids.ts';
 
 /**
- * Derives the operation id with which an expired, uncaptured authorization is voided.
  * @param attempt number of the attempt, from 1; the next number is used only after the previous attempt has provably
  * failed
  */
@@ -12,8 +11,6 @@ export function holdExpiryOperation(digest: Digest, paymentId: PaymentId, attemp
 }
 
 /**
- * Derives the operation id of the return of a stray charge.
- *
  * @param attempt for a refund, its number from 1 (the next is used only after the previous return was recorded); for a
  * void, the `foundAtMs` of its queue entry
  * @param amountMinor the refunded amount in minor units, 0 for a void; part of the key, because a processor refuses a

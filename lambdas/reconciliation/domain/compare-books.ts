@@ -19,7 +19,7 @@ export const MISMATCH_KINDS = [
 
 /**
  * A difference between processor and Ledger in one currency: for one payment, or for one charge without a known
- * payment. Amounts are in minor units.
+ * payment.
  */
 export interface Mismatch {
   /** The payment that the charge names, even if that payment does not exist; undefined when the charge names none. */
@@ -34,14 +34,13 @@ export interface Mismatch {
   readonly kind: (typeof MISMATCH_KINDS)[number];
 }
 
-/** The Ledger's side of a comparison. */
 export interface InLedger {
   readonly paymentId?: PaymentId;
   /** Absent when the payment does not exist. */
   readonly paymentStatus?: PaymentStatus;
-  /** All transitions of the payment. Empty if the payment does not belong to these books. */
+  /** Empty if the payment does not belong to these books. */
   readonly transitions: readonly Pick<Transition, 'postings' | 'type'>[];
-  /** The state after these transitions. Absent if the payment does not exist or does not belong to these books. */
+  /** Absent if the payment does not exist or does not belong to these books. */
   readonly state?: PaymentState;
 }
 
@@ -103,7 +102,6 @@ function aboutPayment({ paymentId, paymentStatus }: InLedger): Pick<Mismatch, 'p
   };
 }
 
-/** The fees of one charge as reported by the processor. */
 interface OwnFees {
   readonly chargeId: string;
   readonly reported: readonly Fee[];
@@ -148,9 +146,8 @@ function compareFees(
 }
 
 /**
- * Returns whether the chain and the processor record different amounts for the charge. Amounts are not compared if
- * operators have corrected `processor_clearing`, because corrections are included only in the total. Also returns true
- * if the charge has money, but its metadata names another payment.
+ * Amounts are not compared if operators have corrected `processor_clearing`, because corrections are included only in
+ * the total. Also returns true if the charge has money, but its metadata names another payment.
  */
 function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }: InLedger): boolean {
   if (state === undefined) return false;
@@ -163,10 +160,6 @@ function isOtherwise(charge: ProcessorCharge, { paymentId, transitions, state }:
   return postedMinor !== keptMinor(charge);
 }
 
-/**
- * Returns the kind of mismatch: `missing_…` if the Ledger has no posting or no charge has captured money, otherwise
- * `amounts_differ`.
- */
 function kindOf(charges: readonly ProcessorCharge[], posted: readonly Posting[]): Mismatch['kind'] {
   if (posted.length === 0) return 'missing_in_ledger';
   return charges.some(({ capturedMinor }) => capturedMinor > 0) ? 'amounts_differ' : 'missing_at_processor';
@@ -184,10 +177,7 @@ interface ClearingLeg {
   readonly isFee: boolean;
 }
 
-/**
- * Returns the postings on `processor_clearing` in one set of postings. A posting is a fee if an equal, opposite posting
- * on `fees` exists.
- */
+/** A posting is a fee if an equal, opposite posting on `fees` exists. */
 function clearingLegs(postings: readonly Posting[]): readonly ClearingLeg[] {
   const fees = postings.filter(({ account }) => account === 'fees');
   return postings

@@ -12,7 +12,6 @@ export interface ComparisonSubject {
   readonly owner?: ViewOwner;
   /** The id of the payment or of the charge. */
   readonly subject: string;
-  /** Creation time of the payment or the charge. Unix milliseconds. */
   readonly createdAtMs: number;
   readonly currency: string;
 }
@@ -20,10 +19,9 @@ export interface ComparisonSubject {
 /** Effect of a comparison on the stored mismatch. */
 export type MismatchChange = 'suspected' | 'confirmed' | 'gone';
 
-/** Number of open mismatches by status. */
 export type MismatchCounts = Readonly<Record<OpenMismatch['status'], number>>;
 
-/** A mismatch in the view. It is stored until a later comparison finds no difference. */
+/** Stored until a later comparison finds no difference. */
 export interface OpenMismatch extends ComparisonSubject {
   readonly id: string;
   readonly mismatch: Mismatch;
@@ -49,9 +47,8 @@ export const STEADY_FOR_MS = 10 * 60 * 1000;
 const MAX_CHARGE_IDS = 20;
 
 /**
- * Returns the mismatch after a comparison that found a difference. While a payment is changing, the next comparison
- * finds a different amount. The mismatch then stays suspected and raises no alarm. A confirmed mismatch stays confirmed
- * until there is no difference. If the stored mismatch is from a later comparison, it is returned unchanged.
+ * While a payment is changing, the next comparison finds a different amount. The mismatch then stays suspected and
+ * raises no alarm.
  *
  * @param found the stored mismatch; undefined if there is none
  * @param nowMs start of the comparison, in Unix milliseconds
@@ -98,10 +95,7 @@ function mismatchId(
   return `${PREFIX}${createdAtMs.toString(36)}_${base32(name.subarray(0, DIGEST_BYTES))}`;
 }
 
-/**
- * Returns the sort key of a mismatch in its list.
- * @returns undefined when the text is not a mismatch id
- */
+/** Returns the sort key of a mismatch in its list. */
 export function mismatchPlace(id: string): string | undefined {
   const [, time] = MISMATCH_ID.exec(id) ?? [];
   if (time === undefined) return undefined;
@@ -116,7 +110,7 @@ export function mismatchKey(digest: Pick<Digest, 'sha256'>, about: ComparisonSub
   };
 }
 
-/** Returns two rows: one in the owner's list, and a copy in the list of all mismatches. One transaction writes both. */
+/** One row in the owner's list, and a copy in the list of all mismatches. One transaction writes both. */
 export function mismatchRows(open: OpenMismatch): readonly [ViewRow, ViewRow] {
   const place = { sort: timeSortKey(open.createdAtMs, open.id), sequence: 0, body: JSON.stringify(open) };
   return [

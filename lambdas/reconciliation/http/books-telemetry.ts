@@ -3,7 +3,7 @@ import type { Instruments } from '../../kernel/platform/instruments.ts';
 import { BOOKS_SERVICE, BooksMetric } from '../contract.ts';
 import type { MismatchChange, MismatchCounts, OpenMismatch } from '../domain/mismatch-view.ts';
 
-/** Creates the functions that log mismatches and publish the metric. The gauge is published even when it is zero. */
+/** The gauge is published even when it is zero. */
 export function booksTelemetry(instruments: Instruments) {
   const logger = instruments.logger(BOOKS_SERVICE);
   const metrics = instruments.metrics(BOOKS_SERVICE);

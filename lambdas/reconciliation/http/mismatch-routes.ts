@@ -13,7 +13,6 @@ import { comparedUntilMs, listMismatches, readMismatch } from '../use/mismatch-v
 import { mismatch, mismatchList } from './mismatch-answers.ts';
 
 export interface MismatchTools {
-  /** The view that stores the mismatches of scheduled comparisons. */
   readonly views: Pick<ViewStore, 'range'>;
   readonly marks: Pick<JobMarks, 'readMark'>;
 }
@@ -94,7 +93,6 @@ async function showMismatch({ tools, request, id }: CallBy<MismatchTools, Operat
   return found(mismatchObject(open));
 }
 
-/** Renders a mismatch for the API, with amounts in minor units. */
 function mismatchObject(open: OpenMismatch): Record<string, unknown> {
   const { paymentId, paymentStatus, currency, processorMinor, ledgerMinor, chargeIds, kind } = open.mismatch;
   const { name, mode, account } = open.books;
@@ -118,5 +116,4 @@ function mismatchObject(open: OpenMismatch): Record<string, unknown> {
   };
 }
 
-/** Routes for the open mismatches from scheduled comparisons. */
 export const MISMATCH_ROUTES: readonly OperatorEndpoint<MismatchTools>[] = [getMismatches, getMismatch];

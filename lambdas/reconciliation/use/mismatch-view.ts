@@ -88,10 +88,7 @@ export async function someMismatches(
 }
 
 const COUNTED_AT_ONCE = 500;
-/**
- * Maximum number of pages to count. It limits the count to a hundred thousand; the exact number above that is
- * irrelevant.
- */
+/** Limits the count to a hundred thousand; the exact number above that is irrelevant. */
 const MAX_COUNTINGS = 200;
 
 export async function countMismatches(tools: Pick<MismatchViewTools, 'views'>): Promise<MismatchCounts> {
@@ -110,7 +107,6 @@ export type ListedMismatches =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' }
   | { readonly kind: 'found'; readonly open: readonly OpenMismatch[]; readonly hasMore: boolean };
 
-/** Reads one open mismatch. @returns undefined when there is no such open mismatch */
 export async function readMismatch(views: Pick<ViewStore, 'range'>, id: string): Promise<OpenMismatch | undefined> {
   const place = mismatchPlace(id);
   if (place === undefined) return undefined;
@@ -138,10 +134,7 @@ export async function listMismatches(
 /** The id of the hourly job, under which its progress mark is stored. The id must never change. */
 export const RECENT_JOB_ID = 'reconcile-recent';
 
-/**
- * Returns the time before which the hourly job has compared everything, in Unix milliseconds.
- * @returns undefined before the first complete comparison
- */
+/** Returns the time before which the hourly job has compared everything, in Unix milliseconds. */
 export async function comparedUntilMs(marks: Pick<JobMarks, 'readMark'>): Promise<number | undefined> {
   const mark = await marks.readMark(RECENT_JOB_ID);
   return mark === undefined ? undefined : timeOf(mark);

@@ -10,16 +10,14 @@ import type { OpenMismatch } from '../domain/mismatch-view.ts';
 import { someMismatches } from './mismatch-view.ts';
 
 export interface PageTools {
-  /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
   readonly outcomes: RecentOutcomes;
   readonly views: ViewStore;
   readonly clock: Pick<Clock, 'nowMs'>;
 }
 
-/** The range of outcomes that a run compares. */
 export interface ReconcileWindow {
-  /** End of the range in Unix milliseconds, exclusive. Always a whole minute. */
+  /** Exclusive; always a whole minute. */
   readonly untilMs: number;
   /** Time before which the Ledger is complete, in Unix milliseconds. */
   readonly completeMs: number;
@@ -33,7 +31,6 @@ export interface ReconcileWindow {
   }>;
 }
 
-/** A charge from a processor's list. */
 export interface ListedCharge {
   readonly books: ProcessorBooks;
   readonly charge: ProcessorCharge;
@@ -54,23 +51,19 @@ export interface TimePart {
   readonly mark: string | undefined;
   /** Every charge that was created in the range, and some charges from just before and after it. */
   readonly charges: readonly ListedCharge[];
-  /** Listed charges that cannot be parsed. */
   readonly unreadable: readonly UnreadableCharge[];
   /** The processors whose lists could not be read, each with the error. Their charges are missing. */
   readonly unlisted: ReadonlyMap<ProcessorBooks, unknown>;
-  /** All outcomes of payments in the range. */
   readonly outcomes: readonly TransitionPlace[];
 }
 
-/** One unit of work of a comparison run. */
 export type ComparisonItem =
   | { readonly kind: 'part'; readonly part: TimePart }
   /** A mismatch that was open when the page was read. */
   | { readonly kind: 'open'; readonly open: OpenMismatch }
-  /** The last item, which counts the open mismatches. */
   | { readonly kind: 'count' };
 
-/** The position of a run. The phases of a run follow in this order. */
+/** The phases of a run follow in this order. */
 type Place =
   /**
    * Position in the order of outcomes. `listSeconds` is the length, in seconds, of the time range that each of the next
@@ -94,14 +87,9 @@ const CONCURRENT_LISTS = 4;
 const MAX_LIST_PAGES = 4;
 /** Maximum number of pages of a list if all of its charges were created in the same second. */
 const MAX_PAGES_OF_A_SECOND = 50;
-/**
- * Target number of charges in a list. With this number, a list usually fits into one page of the processor (a hundred
- * charges).
- */
+/** With this number, a list usually fits into one page of the processor (a hundred charges). */
 const TARGET_CHARGES_PER_LIST = 80;
-/**
- * Maximum number of outcomes in a part. An outcome whose charge is in none of the lists costs a read at the processor.
- */
+/** An outcome whose charge is in none of the lists costs a read at the processor. */
 const MAX_OUTCOMES = 500;
 /**
  * Usual time between the creation of a charge and its outcome, in seconds. The first list of charges begins this much
@@ -109,11 +97,7 @@ const MAX_OUTCOMES = 500;
  */
 const CHARGED_BEFORE_SECONDS = 5;
 
-/**
- * Reads the next items: first the processors' charges and the Ledger's outcomes, part by part in chronological order,
- * then the open mismatches in the view, and finally the item that counts them.
- * @param cursor undefined at the beginning
- */
+/** @param cursor undefined at the beginning */
 export async function readPage(
   tools: PageTools,
   window: ReconcileWindow,
@@ -199,7 +183,7 @@ async function partPage(
   return { items: [{ thing, name: new Date(fromMs).toISOString(), after: textOf(next) }], next: textOf(next) };
 }
 
-/** Time range of a list in Unix seconds; the end is exclusive. */
+/** The end is exclusive. */
 interface ListTime {
   readonly fromSeconds: number;
   readonly untilSeconds: number;
@@ -207,7 +191,6 @@ interface ListTime {
   readonly atLeastToSeconds: number;
 }
 
-/** Returns the time ranges of the next lists: up to {@link CONCURRENT_LISTS} consecutive ranges of `listSeconds`. */
 function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: number): readonly ListTime[] {
   return Array.from({ length: CONCURRENT_LISTS }, (_, list) => {
     const beginsAt = list === 0 ? fromSeconds : fromSeconds + list * listSeconds;
@@ -219,17 +202,12 @@ function listTimes(fromSeconds: number, untilSeconds: number, listSeconds: numbe
   }).filter((time) => time.atLeastToSeconds <= time.untilSeconds);
 }
 
-/** The part of a processor's list that was read. */
 interface ReadList extends Pick<TimePart, 'charges' | 'unreadable'> {
   /** If set, the list is complete only before this time, in Unix seconds. */
   readonly endsAtSeconds?: number;
 }
 
-/**
- * Reads the charges of a time range, or only of its beginning if the list is too long.
- * @throws the errors of the books; AmbiguousError `processor_answer_unexpected` if the list does not advance, or if its
- * first second has too many charges
- */
+/** Reads the charges of a time range, or only of its beginning if the list is too long. */
 async function chargesWithin(
   books: ProcessorBooks,
   { atLeastToSeconds, ...time }: ListTime,
@@ -265,7 +243,6 @@ function textOf(at: Place): string {
   return JSON.stringify(at);
 }
 
-/** Returns a string that identifies a processor, its mode and account. */
 export function booksKey({ name, mode, account }: BooksIdentity): string {
   return JSON.stringify([name, mode, account]);
 }

@@ -48,17 +48,14 @@ export interface ReconcileTools extends PageTools, MismatchViewTools {
 
 interface BooksObserver {
   difference(change: MismatchChange, open: OpenMismatch): void;
-  /** Called with the number of open mismatches after everything was compared. */
   counted(counts: MismatchCounts): void;
 }
 
 /**
- * Maximum number of concurrent comparisons. Most comparisons only read one chain. A comparison that reads from the
- * processor takes half a second, so eight at a time stay below the processor's search limit (Stripe documentation,
- * "Rate limits": 20 per second).
+ * Most comparisons only read one chain. A comparison that reads from the processor takes half a second, so eight at a
+ * time stay below the processor's search limit (Stripe documentation, "Rate limits": 20 per second).
  */
 const AT_ONCE = 8;
-/** Timeout of one read of the processor's books, in milliseconds. */
 const READ_TIMEOUT_MS = 5_000;
 /**
  * Minimum lag of the progress mark behind the current time, in milliseconds. The time of an outcome is from its
@@ -72,17 +69,14 @@ const MARK_BEHIND_MS = 15 * MINUTE_MS;
  */
 const RECENT_MS = DAY_MS + 60 * MINUTE_MS;
 /**
- * Number of days that the daily run compares. A processor retries a callback for at most three days (Stripe
- * documentation, "Webhooks: Retry behavior"), and a week also covers a weekend without an operator. A refund or a
- * dispute can follow months later; it is then an outcome of that later day, no matter how old the payment is. If the
- * callback of such a refund or dispute is lost and the charge is older than the window, only a run with an earlier
- * scheduled time finds it.
+ * A processor retries a callback for at most three days (Stripe documentation, "Webhooks: Retry behavior"), and a week
+ * also covers a weekend without an operator. A refund or a dispute can follow months later; it is then an outcome of
+ * that later day, no matter how old the payment is. If the callback of such a refund or dispute is lost and the charge
+ * is older than the window, only a run with an earlier scheduled time finds it.
  */
 const WHOLE_DAYS = 7;
 
 /**
- * Returns the range of outcomes that a run compares.
- *
  * @param endMs the scheduled time of the run, or `latestMs` of {@link ReconcileTools.carriedUntil} if that is earlier
  */
 type WindowOf = (endMs: number) => Omit<ReconcileWindow, 'completeMs'>;
@@ -113,7 +107,6 @@ export function reconcileRecentJob(tools: ReconcileTools): Job<ComparisonItem> {
   });
 }
 
-/** Creates the job that compares the last seven whole days (UTC) of the processors' books with the Ledger. */
 export function reconcileDaysJob(tools: ReconcileTools): Job<ComparisonItem> {
   const windowOf: WindowOf = (endMs) => {
     const untilMs = dayOf(endMs);
@@ -125,7 +118,7 @@ export function reconcileDaysJob(tools: ReconcileTools): Job<ComparisonItem> {
 /**
  * Compares the processors' books with the Ledger in both directions, for all tenants: every charge that a processor
  * lists, and every payment with an outcome in the window. Then compares the open mismatches that this run has not
- * compared yet, and removes those without a difference. Finally counts the open mismatches.
+ * compared yet, and removes those without a difference.
  *
  * @param compared called after each part that was compared completely
  */
@@ -167,7 +160,6 @@ const NOTHING: JobCounts = { done: 0, left: 0, failed: 0 };
 const ONE_FAILED: JobCounts = { ...NOTHING, failed: 1 };
 
 /**
- * Compares one part.
  * @returns the counts of its comparisons; each list that could not be read counts as failed. `isWhole` is false when a
  * list could not be read, or a comparison threw an error or was skipped for lack of time
  */
@@ -199,10 +191,6 @@ async function comparePart(
   return sum;
 }
 
-/**
- * Returns the comparisons of a part: one for each payment, each charge that names no payment, and each charge that
- * cannot be read.
- */
 function looksOf({
   charges,
   unreadable,
@@ -243,7 +231,7 @@ function looksOf({
  */
 interface InPart {
   readonly sequence: number;
-  /** Time range in Unix milliseconds; the end is exclusive. */
+  /** The end is exclusive. */
   readonly fromMs: number;
   readonly untilMs: number;
   readonly unlisted: TimePart['unlisted'];
@@ -257,7 +245,6 @@ interface InPart {
 class Reads {
   readonly #failures = new Map<ProcessorBooks, number>();
 
-  /** @throws RetryableError without sending the read, if the processor did not respond to earlier ones */
   async from<Answer>(books: ProcessorBooks, send: () => Promise<Answer>): Promise<Answer> {
     const failures = this.#failures.get(books) ?? 0;
     if (failures >= AT_ONCE) throw new RetryableError('processor_unavailable', 'earlier reads of this run failed');
@@ -272,13 +259,13 @@ class Reads {
   }
 }
 
-/** Returns whether the processor did not answer a read. An unreadable charge is an answer. */
+/** An unreadable charge is an answer. */
 function isUnanswered(error: unknown): boolean {
   if (!(error instanceof RetryableError || error instanceof AmbiguousError)) return false;
   return error.code !== 'processor_answer_unreadable';
 }
 
-/** One comparison. Its time is the time at which it started, because it may miss changes that occur while it runs. */
+/** The time of a comparison is its start, because it may miss changes that occur while it runs. */
 class Look {
   readonly #tools: ReconcileTools;
   readonly #deadlineMs: number;
@@ -324,10 +311,7 @@ class Look {
     return isSame ? ONE_DONE : this.#comparePayment(own, chain, charges);
   }
 
-  /**
-   * Queues open objects for the resolver. An open object without money causes no difference, so the comparison alone
-   * would not find it.
-   */
+  /** An open object without money causes no difference, so the comparison alone would not find it. */
   async #queueOpen(charges: readonly ProcessorCharge[], { state }: PaymentChain): Promise<void> {
     for (const charge of charges) await queueUntracked(this.#tools.effects, { charge, state }, this.#beganAtMs);
   }
@@ -347,11 +331,7 @@ class Look {
     return ONE_DONE;
   }
 
-  /**
-   * Compares all charges of a payment with the Ledger.
-   * @param known charges of the payment that were already read
-   * @param before the open mismatch of the payment in the view
-   */
+  /** @param before the open mismatch of the payment in the view */
   async #comparePayment(
     books: ProcessorBooks,
     chain: PaymentChain,
@@ -407,10 +387,7 @@ class Look {
     return [...found.values()].filter((charge) => charge.paymentId === id || charge.chargeId === chargeId);
   }
 
-  /**
-   * Compares a charge that names either no payment or a payment that does not exist. Each such charge is compared
-   * separately.
-   */
+  /** Compares a charge that names either no payment or a payment that does not exist. */
   async compareUnmatched(books: ProcessorBooks, charge: ProcessorCharge): Promise<JobCounts> {
     const about: ComparisonSubject = {
       books: { name: books.name, mode: books.mode, account: books.account },
@@ -428,8 +405,6 @@ class Look {
   /**
    * Handles a charge that cannot be read. If the charge names a payment of the Ledger, that payment cannot be compared
    * without the charge, and the mark does not advance. Any other charge is only reported, and the comparison continues.
-   *
-   * @throws the fault of the charge if it names a payment of the Ledger
    */
   async compareUnreadable({ paymentId, fault }: UnreadableCharge): Promise<JobCounts> {
     const chain = paymentId === undefined ? undefined : await readChain(this.#tools.effects, paymentId);
@@ -460,10 +435,6 @@ class Look {
   }
 }
 
-/**
- * Returns whether the payment has a newer outcome in the time range of `InPart`. A later part then compares the
- * payment.
- */
 function isComparedLater({ transitions }: PaymentChain, { sequence, fromMs, untilMs }: InPart): boolean {
   return transitions.some(
     (each) =>

@@ -4,10 +4,7 @@ import { BACKLOG_SERVICE, BacklogMetric } from '../contract.ts';
 
 const AGES: readonly string[] = [BacklogMetric.oldestClaim, BacklogMetric.oldestUnknown];
 
-/**
- * Creates the publisher of the backlog metrics. Zeros are published too, so missing data means that no run has read the
- * queues.
- */
+/** Zeros are published too, so missing data means that no run has read the queues. */
 export function backlogTelemetry(instruments: Instruments): (backlog: Readonly<Record<string, number>>) => void {
   const metrics = instruments.metrics(BACKLOG_SERVICE);
   return (backlog) => {

@@ -8,9 +8,7 @@ import { transactOnce } from '../../once/store/transact-items.ts';
 import type { Postponement } from '../../payments/use/unfinished-work.ts';
 import { type DuePage, type DueQueue, type DueRange, listBoth, mergedPage } from '../use/due-queue.ts';
 
-/** The rows to read from one partition: a range of sort keys, and a maximum number. */
 interface Part {
-  /** The range's smallest and largest sort key. */
   readonly from: string;
   readonly until: string;
   readonly limit: number;

@@ -9,7 +9,7 @@ import { holdItem, inquiryItem, openOrderRow, returnItem } from '../../payments/
 import type { ReferenceName } from '../../payments/use/payment-store.ts';
 import type { ImpliedRow, ImpliedRows } from '../use/rebuild-queues.ts';
 
-/** Writes the Registry rows that can be derived from the Ledger. Used only by operators' commands. */
+/** Used only by operators' commands. */
 export class DynamoDbImpliedRows implements ImpliedRows {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;

@@ -61,14 +61,11 @@ interface Place {
   readonly table: ChainRowTable;
   readonly key: Item;
   readonly unchanged: readonly [name: string, value: unknown];
-  /**
-   * The attribute to remove.
-   * @default the whole row is removed
-   */
+  /** @default the whole row is removed */
   readonly attribute?: string;
 }
 
-/** Finds, changes and removes the rows of chains. Scans whole tables, so only operators' commands use it. */
+/** Scans whole tables, so only operators' commands use it. */
 export class DynamoDbRowsOfChains implements RowsOfChains {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -152,7 +149,6 @@ function rowOfRegistry(row: AnyRow): RowOfChain | undefined {
 }
 
 /**
- * Parses an approval, or the verdict that ends it.
  * @returns undefined if the approval was rejected, because its request then has no effect, or if the row is incomplete
  */
 function approvalOf({ pk, sk, id, operationId, paymentId, end }: AnyRow): RowOfChain | undefined {
@@ -166,7 +162,6 @@ function approvalOf({ pk, sk, id, operationId, paymentId, end }: AnyRow): RowOfC
 }
 
 /**
- * Parses an idempotency record.
  * @returns undefined for a row that is not such a record, and for a record that was written without a transition or an
  * approval, or whose transition cannot be found by the record's id
  */

@@ -54,7 +54,6 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   readonly #claims: QueueTools;
   readonly #queues: QueueTools;
 
-  /** @param unreadable receives rows that cannot be parsed @default the read fails */
   constructor(
     client: DynamoDBDocumentClient,
     tables: StoreTables,
@@ -130,12 +129,10 @@ export class DynamoDbUnfinishedWork implements UnfinishedWork {
   }
 }
 
-/** Returns the new value of the attribute `undecidable`, or an empty object if the value does not change. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): Item {
   return undecidable === now ? {} : { undecidable: now };
 }
 
-/** Adds the condition that the entry's `seen` number has not changed since the entry was read. */
 function notSeenSince({ seen }: Pick<Inquiry, 'seen'>, condition: Condition): Condition {
   const { ConditionExpression, ExpressionAttributeNames, ExpressionAttributeValues } = condition;
   const isSame = seen === undefined ? 'attribute_not_exists(#seen)' : '#seen = :seen';
@@ -155,8 +152,8 @@ function isUnchanged({ claimedAtMs }: Inquiry): Condition {
 }
 
 /**
- * Returns the condition that the entry still requests the same kind of return: a refund or a void. `foundAtMs` is not
- * compared: if the run finds that a return has failed, the run itself queues the entry again with a new time.
+ * `foundAtMs` is not compared: if the run finds that a return has failed, the run itself queues the entry again with a
+ * new time.
  */
 function isSameReturn({ by }: ChargeToReturn): Condition {
   return {

@@ -9,7 +9,6 @@ import { type DuePage, type DueQueue, type DueRange, listBoth } from '../use/due
 /** Pattern of a cursor: `<Unix milliseconds>#<payment id>` of the previous row. */
 const CURSOR = /^(?<due>\d+)#(?<payment>.*)$/;
 
-/** Reads and updates the queue of holds, which is sorted by due time. */
 export class PostgresHolds implements DueQueue<Hold> {
   readonly #tools: PostgresTools;
 

@@ -7,15 +7,12 @@ import type { ImpliedRow, ImpliedRows } from '../use/rebuild-queues.ts';
 
 type ImpliedReference = Extract<ImpliedRow, { readonly kind: 'reference' }>['row'];
 
-/**
- * Inserts a reference, or replaces its holder if the holder is `$5`. Returns a row only if one was inserted or updated.
- */
 const PUT_REFERENCE = `INSERT INTO reference (tenant_id, mode, reference, payment_id) VALUES ($1, $2, $3, $4)
   ON CONFLICT (tenant_id, mode, reference) DO UPDATE SET payment_id = EXCLUDED.payment_id
   WHERE reference.payment_id = $5
   RETURNING payment_id`;
 
-/** Writes the rows that can be derived from the chains in PostgreSQL. Used only by operators' commands. */
+/** Used only by operators' commands. */
 export class PostgresImpliedRows implements ImpliedRows {
   readonly #tools: PostgresTools;
 
@@ -39,7 +36,6 @@ export class PostgresImpliedRows implements ImpliedRows {
 }
 
 /**
- * Builds the write of a reference.
  * @param replaced the payment whose reference row may be replaced
  * @default the write has no effect if any payment has the reference
  */

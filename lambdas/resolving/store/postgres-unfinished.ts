@@ -20,7 +20,6 @@ import { timestamp } from '../../postgres/values.ts';
 export class PostgresUnfinishedWork implements UnfinishedWork {
   readonly #tools: DueTools;
 
-  /** @param unreadable receives rows that cannot be parsed @default the read fails */
   constructor(tools: PostgresTools, unreadable: Unreadable = failOnUnreadable) {
     this.#tools = { ...tools, unreadable };
   }
@@ -113,7 +112,6 @@ function keyValues({ kind, chain_id, subject }: WorkKey): readonly string[] {
   return [kind, chain_id, subject];
 }
 
-/** Returns the new value of the column `undecidable`; null if the value does not change. */
 function markOf({ undecidable = false }: { readonly undecidable?: boolean }, now: boolean): boolean | null {
   return undecidable === now ? null : now;
 }

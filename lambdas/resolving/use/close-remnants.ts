@@ -42,7 +42,6 @@ export interface RowOfChain {
      * expired.
      */
     | 'verdict'
-    /** An approval that has not ended. */
     | 'approval';
   readonly chainId: ChainId;
   /** The operation of a record or of an approval; absent for other rows. */
@@ -61,7 +60,7 @@ export interface RowsOfChains {
   rows(table: ChainRowTable, step: ScanRequest): Promise<ScanPage<RowOfChain>>;
   /** Deletes the row if it has not changed. @returns false when it has changed or does not exist */
   remove(row: RowOfChain): Promise<boolean>;
-  /** Ends the approval. @returns false when it has ended or does not exist */
+  /** @returns false when it has ended or does not exist */
   endApproval(row: RowOfChain, end: ApprovalEnd): Promise<boolean>;
 }
 
@@ -80,23 +79,17 @@ export interface CloseRemnantsTools {
  */
 export interface LostOperation {
   readonly operationId: OperationId;
-  /** Id of the payment or order. */
   readonly chainId: ChainId;
-  /**
-   * `claim`: a request without a stored response. `answer`: a request with a stored response. `effect`: an operator's
-   * request or approval. `verdict`: the end of an approval, which is now pending again, or has expired.
-   */
+  /** `verdict`: the end of an approval, which is now pending again, or has expired. */
   readonly kind: 'claim' | 'answer' | 'effect' | 'verdict';
-  /** Unix milliseconds. */
   readonly writtenAtMs: number;
 }
 
 export interface Remnants {
-  /** Number of removed rows by kind. */
   readonly removed: Readonly<Partial<Record<RowOfChain['kind'], number>>>;
   /** Number of approvals that were ended, because the Ledger has their effect. */
   readonly ended: number;
-  /** The removed operations. They are reported to operators, because a processor or a client may know of them. */
+  /** Reported to operators, because a processor or a client may know of them. */
   readonly lost: readonly LostOperation[];
   /** Chains that this code cannot read. Their rows were not removed. */
   readonly unreadable: readonly ChainId[];

@@ -33,7 +33,7 @@ export interface DueQueue<Row> {
    * and the `postponedBeforeMs` of the listing. Has no effect on a row that does not exist.
    */
   postpone(row: Row, next: Postponement): Promise<void>;
-  /** Removes the row. Has no effect if the row does not exist. */
+  /** Has no effect if the row does not exist. */
   close(row: Row): Promise<void>;
 }
 
@@ -58,9 +58,6 @@ function byText(left: string, right: string): number {
 }
 
 /**
- * Lists the rows that were never postponed. If the page has space and the range has a `postponedBeforeMs`, also lists
- * the postponed rows, after all others.
- *
  * @param list lists only postponed rows, or only other rows, that follow the cursor `after` ('' for the first page).
  * The cursors sort by time.
  */

@@ -37,10 +37,10 @@ const UNDECLARED_VALIDITY_MS = 7 * 24 * 60 * 60_000;
 /** Wait before the next attempt for a hold that is still open after a run: the time until the next run. Milliseconds. */
 const AGAIN_MS = 60 * 60_000;
 
-/** Maximum number of holds that are handled concurrently. Limits the requests per second to a processor. */
+/** Limits the requests per second to a processor. */
 const AT_ONCE = 10;
 
-/** Maximum number of voids of one hold. After this many proven failures, an operator must find the reason. */
+/** After this many proven failures, an operator must find the reason. */
 const MAX_ATTEMPTS = 10;
 
 /**
@@ -80,8 +80,8 @@ function validityMs({ abilities: { holdValidityMs } }: Pick<Processor, 'abilitie
 }
 
 /**
- * Handles one hold. A hold that stays open is postponed, also after an error, so that it does not delay other holds. If
- * no run can end the hold, one alarm is raised, and the hold is counted as failed once.
+ * A hold that stays open is postponed, also after an error, so that it does not delay other holds. If no run can end
+ * the hold, one alarm is raised, and the hold is counted as failed once.
  */
 async function handleHold(
   tools: EndHoldTools,
@@ -145,11 +145,7 @@ async function endHold(tools: EndHoldTools, hold: Hold, deadlineMs: number): Pro
   return 'ended';
 }
 
-/**
- * Voids the hold: pending transition, request, commit. The caller then reads the outcome from the chain. If the outcome
- * is unknown or the process crashes, the resolver finishes the void.
- * @throws TerminalError `hold_stuck` after {@link MAX_ATTEMPTS} failed voids
- */
+/** If the outcome is unknown or the process crashes, the resolver finishes the void. */
 async function voidHold(tools: EndHoldTools, { first, state }: PaymentChain): Promise<void> {
   const { digest, cause } = tools;
   const { id: paymentId, tenantId, mode } = first.payment;
@@ -174,12 +170,7 @@ function failedExpiries({ holdChanges }: PaymentChain['state']): number {
   return [...holdChanges.values()].filter(({ reason, status }) => reason === 'expired' && status === 'failed').length;
 }
 
-/**
- * Reads the charge at the processor and records it. If the processor provably no longer has the charge, the payment
- * goes into review.
- *
- * @returns the status of the charge; undefined when the processor does not know the charge
- */
+/** If the processor provably no longer has the charge, the payment goes into review. */
 async function checkHold(tools: EndHoldTools, chain: PaymentChain) {
   const { first, state } = chain;
   const { id, chargeId } = state.payment;

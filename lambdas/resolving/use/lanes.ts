@@ -15,15 +15,13 @@ const AT_ONCE = 10;
  */
 export type EnterLane = (system: string) => Promise<boolean>;
 
-/** Returns the system name under which items enter a processor's lanes: the processor's name and mode. */
 export function laneOf({ name, mode }: Pick<Processor, 'name' | 'mode'>): string {
   return `${name} ${mode}`;
 }
 
 /**
- * Handles several items concurrently. Items with the same name form a group. Groups are started in order. Within a
- * group, items are handled one at a time, because one of two concurrent writes to a chain fails. The promise resolves
- * when all items are completed.
+ * Items with the same name form a group. Groups are started in order. Within a group, items are handled one at a time,
+ * because one of two concurrent writes to a chain fails.
  */
 export async function inParallelByName<Item>(
   items: readonly Item[],

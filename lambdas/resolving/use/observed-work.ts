@@ -4,10 +4,7 @@ import { BacklogMetric, type BacklogMetricName } from '../contract.ts';
 
 export type Backlog = Readonly<Partial<Record<BacklogMetricName, number>>>;
 
-/**
- * Wraps the queues. Whenever a run reads open claims or unknown outcomes, reports their number, and the age of the
- * oldest one.
- */
+/** Whenever a run reads open claims or unknown outcomes, reports their number, and the age of the oldest one. */
 export function observedWork(
   work: UnfinishedWork,
   clock: Pick<Clock, 'nowMs'>,
@@ -39,10 +36,7 @@ export function observedWork(
   };
 }
 
-/**
- * Returns the age of the oldest entry, in milliseconds; 0 without entries. If clocks differ, a claim time can be in the
- * future; the entry's age is then 0.
- */
+/** If clocks differ, a claim time can be in the future; the entry's age is then 0. */
 function ageOfOldest(claimed: readonly { readonly claimedAtMs: number }[], nowMs: number): number {
   return claimed.reduce((oldest, { claimedAtMs }) => Math.max(oldest, nowMs - claimedAtMs), 0);
 }

@@ -22,9 +22,7 @@ export interface EntriesTools extends Pick<ChangePaymentTools, 'alarm'> {
   readonly deadlineMs?: number;
 }
 
-/**
- * The result of one part of a run. Each item is attempted at most once, and a failed item does not block the others.
- */
+/** Each item is attempted at most once, and a failed item does not block the others. */
 export interface Resolved {
   /** Number of completed items, for example claims that now have a stored response. */
   readonly finished: number;
@@ -39,10 +37,7 @@ export interface Resolved {
 export type ItemResult = 'finished' | 'waiting' | 'undecidable';
 
 interface Entries<Entry> {
-  /**
-   * Returns the payment or order of the entry. Entries with the same payment or order are processed one after the
-   * other.
-   */
+  /** Entries with the same payment or order are processed one after the other. */
   readonly about: (entry: Entry) => string;
   /**
    * @param enter must be called before the entry waits for an external system
@@ -58,17 +53,13 @@ interface Entries<Entry> {
 }
 
 interface Marked {
-  /** True if the entry waits for an operator. */
   readonly undecidable?: boolean;
 }
 
 /** Thrown if the run ended while an entry waited for a lane. The entry stays due, and the next run continues it. */
 export class NotReached extends Error {}
 
-/**
- * Processes entries, several concurrently, until the time limit. The remaining entries stay due and are first in the
- * next run.
- */
+/** The remaining entries stay due and are first in the next run. */
 export async function each<Entry extends object>(
   tools: EntriesTools,
   entries: readonly (Entry & Marked)[],
@@ -89,7 +80,7 @@ export async function each<Entry extends object>(
   return counts;
 }
 
-/** Processes one entry. Also reschedules the entry if it fails. An entry that was not reached stays due. */
+/** The entry is rescheduled if it fails. An entry that was not reached stays due. */
 async function processEntry<Entry extends object>(
   tools: Pick<EntriesTools, 'report' | 'alarm'>,
   entry: Entry & Marked,
@@ -110,7 +101,7 @@ async function processEntry<Entry extends object>(
 
 /**
  * Leaves an unfinished entry in its queue, and marks it if it waits for an operator. The alarm is raised once, before
- * the mark is set; the mark prevents further alarms. The mark is removed when the entry is no longer undecidable.
+ * the mark is set; the mark prevents further alarms.
  * @returns the result, but `waiting` for an undecidable entry that was already marked
  */
 export async function marked(

@@ -65,9 +65,7 @@ type Missing = ImpliedRow['kind'] | 'commission';
 /** The progress of a rebuild, serializable as JSON. A rebuild can resume from this state. */
 export interface QueueRebuildState {
   readonly positions: ScanPositions;
-  /** Number of payments and orders that were read. */
   readonly read: number;
-  /** Number of missing rows by kind. */
   readonly missing: Readonly<Record<Missing, number>>;
   /** Payments and orders that this code cannot read. Their rows may still be missing. */
   readonly unreadable: readonly ChainId[];
@@ -232,10 +230,6 @@ async function impliedByOrder(
   return [{ kind: 'open_order', row: openOrder(chain) }];
 }
 
-/**
- * Returns whether no transition before the newest one is missing. A restored copy can contain a later transition
- * without an earlier transition of the same transaction.
- */
 function isWhole(transitions: readonly { readonly sequence: number }[]): boolean {
   return transitions.every(({ sequence }, place) => sequence === place + 1);
 }

@@ -16,7 +16,6 @@ export interface ResolveAllTools
    * order that was accepted earlier then counts as unanswered, and an alarm reports the order.
    */
   readonly parties?: Pick<OrderTools, keyof typeof NO_PARTIES>;
-  /** Called with the result of each queue's sweep. */
   readonly onResolved: (queue: string, resolved: Resolved) => void;
 }
 
@@ -27,7 +26,6 @@ interface Sweep {
    * run, even if the run is late or its earlier queues take more than a minute.
    */
   readonly startedAtMs: number;
-  /** The deadline of the run, in Unix milliseconds. */
   readonly deadlineMs?: number;
 }
 
@@ -66,7 +64,6 @@ export function sweepsOf(tools: ResolveAllTools): Readonly<Record<string, SweepQ
   };
 }
 
-/** Creates the job `resolve`, which sweeps the queues in sequence. */
 export function resolveJob(tools: ResolveAllTools): Job<string> {
   const pieces: Record<string, Piece> = {};
   for (const [queue, sweep] of Object.entries(sweepsOf(tools))) {
@@ -76,10 +73,7 @@ export function resolveJob(tools: ResolveAllTools): Job<string> {
   return sweepsJob(pieces);
 }
 
-/**
- * Converts the result of a sweep to job counts. Undecidable items are counted as left: later runs retry them, and a
- * separate alarm reports them.
- */
+/** Undecidable items are counted as left: later runs retry them, and a separate alarm reports them. */
 function countsOf({ finished, waiting, undecidable, failed }: Resolved): JobCounts {
   return { done: finished, left: waiting + undecidable, failed };
 }

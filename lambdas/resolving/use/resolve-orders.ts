@@ -23,11 +23,7 @@ interface ResolveOrderTools extends OrderTools {
   readonly cause: Cause;
 }
 
-/**
- * Finishes a stale claim of an order, as a retry by its caller would.
- *
- * @returns undefined when the claim does not belong to an order
- */
+/** Finishes a stale claim of an order, as a retry by its caller would. */
 export async function finishOrderClaim(tools: ResolveOrderTools, record: OpenRecord): Promise<ItemResult | undefined> {
   const { fingerprint } = record;
   const orderId = parseOrderId(record.operationId);
@@ -104,10 +100,7 @@ async function isReviewOver(
   return chain?.state.payment.status === 'needs_review';
 }
 
-/**
- * Lanes of the calls to the stock, the mail server and the referrals. All other calls use the lane of the payment's
- * processor.
- */
+/** All other calls use the lane of the payment's processor. */
 const LANES: Readonly<Partial<Record<OrderCall, string>>> = {
   reserve: 'stock',
   find_reservation: 'stock',
@@ -116,7 +109,6 @@ const LANES: Readonly<Partial<Record<OrderCall, string>>> = {
   credit: 'referrals',
 };
 
-/** Returns the lane of the processor that handles the order's payment; `no processor` if it is not configured. */
 async function laneOfPayment(tools: ResolveOrderTools, order: Order): Promise<string> {
   const chain = knownProcessors(tools).length < 2 ? undefined : await readChain(tools.store, order.paymentId);
   const processor = chain === undefined ? processorFor(tools, order) : pinnedProcessor(tools, chain.first);
@@ -124,7 +116,6 @@ async function laneOfPayment(tools: ResolveOrderTools, order: Order): Promise<st
 }
 
 /**
- * Processes an order.
  * @returns the order's chain, and whether its payment must still be read, because the merchant may have regained money
  * after the cancellation
  */

@@ -51,11 +51,10 @@ export interface ResolveTools extends ChangePaymentTools, EntriesTools {
   readonly clock: Clock;
   /** The job run, recorded as the cause of the transitions that it writes. */
   readonly cause: Cause;
-  /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
   readonly work: UnfinishedWork;
   /**
-   * Finishes a claim that does not belong to a payment. Returns undefined if the claim belongs to a payment.
+   * Finishes a claim that does not belong to a payment.
    * @default every claim belongs to a payment
    */
   readonly finishOther?: (record: OpenRecord) => Promise<ItemResult | undefined>;
@@ -80,8 +79,8 @@ const REFUSED_RETRY_DELAY_MS = 15 * 60_000;
 const ORDERS_LANE = 'orders';
 
 /**
- * Finishes stale claims. Takes over each claim as if its caller had retried, and stores the response for the caller. If
- * a claim was released, nothing was sent under it, so it is left to its caller until its send window has closed.
+ * Takes over each claim as if its caller had retried, and stores the response for the caller. If a claim was released,
+ * nothing was sent under it, so it is left to its caller until its send window has closed.
  */
 export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
   const { work, clock } = tools;
@@ -107,8 +106,8 @@ export async function resolveClaims(tools: ResolveTools): Promise<Resolved> {
 }
 
 /**
- * Converts the outcome of retrying a claim's request to the item's result. If not even this retry can finish the claim,
- * reports the claim to operators once. Without the report, the claim would stay open unnoticed.
+ * If not even the retry of a claim's request can finish the claim, reports the claim to operators once. Without the
+ * report, the claim would stay open unnoticed.
  */
 export function resultOfClaim(
   { report }: Pick<ResolveTools, 'report'>,
@@ -122,10 +121,6 @@ export function resultOfClaim(
   return 'undecidable';
 }
 
-/**
- * Reads the chain of a payment, and enters a lane of its processor if the deployment uses several processors. If the
- * item had to wait for a free lane, the chain is read again.
- */
 export async function readChainInLane(
   tools: KnownProcessors & Pick<ResolveTools, 'store'>,
   paymentId: PaymentId,
@@ -165,9 +160,8 @@ async function finish(allTools: ResolveTools, record: OpenRecord, { first, state
 }
 
 /**
- * Determines the outcomes of payments and changes that were answered with 202. Then, within a separate time limit,
- * makes the inquiries that wait for a payer, a bank or an operator. Only transitions are appended; the stored response
- * does not change.
+ * Determines the outcomes of payments and changes that were answered with 202. Only transitions are appended; the
+ * stored response does not change.
  *
  * @param startedAtMs scheduled time of the run, in Unix milliseconds; inquiries that become due later are left to the
  * next run, even if the run is late or its earlier queues take more than a minute
@@ -205,8 +199,6 @@ function inquireEach(tools: ResolveTools, inquiries: readonly Inquiry[], started
 }
 
 /**
- * Makes one inquiry.
- * @param awaitPayer called when the payment waits for its payer
  * @returns `finished` when the outcome is known now, the payment waits for an operator's decision, or the payment does
  * not exist
  */
@@ -251,10 +243,7 @@ function isOvertaken({ operationId, waitsFor }: Inquiry, { transitions, state }:
   return transitions.every(({ type, payment }) => type !== 'payment.processing' || payment.chargeId === undefined);
 }
 
-/**
- * Looks up the operation at the processor, and records its outcome.
- * @returns `again` when a rival has appended to the chain
- */
+/** @returns `again` when a rival has appended to the chain */
 export async function inquireOperation(
   tools: LookUpTools,
   inquiry: Inquiry,
@@ -290,10 +279,6 @@ function isOpenOperation(operationId: OperationId, { state }: PaymentChain): boo
   return change === undefined ? isAwaited(state.payment) : isUnderWay(change, state);
 }
 
-/**
- * Returns the id of the charge if the charge still waits for the payer's approval.
- * @returns undefined otherwise; the operation itself is then looked up
- */
 function chargeOfPayer({ operationId }: Inquiry, { state }: PaymentChain): string | undefined {
   const isForPayer = changeOf(state, operationId) === undefined && state.payment.status === 'requires_action';
   return isForPayer ? state.payment.chargeId : undefined;
@@ -375,10 +360,7 @@ async function inquireBooks(tools: ResolveTools, inquiry: Inquiry, enter: EnterL
   return isRead && tools.clock.nowMs() > claimedAtMs + BOOKS_LAG_MS ? 'finished' : 'waiting';
 }
 
-/**
- * Records every charge that the processor's books contain for a payment.
- * @returns false when the processor is unavailable; the next inquiry then reads the books
- */
+/** @returns false when the processor is unavailable; the next inquiry then reads the books */
 async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Promise<boolean> {
   try {
     await readChargesOf(...request);
@@ -390,8 +372,7 @@ async function recordChargesOf(...request: Parameters<typeof readChargesOf>): Pr
 }
 
 /**
- * Reads every charge of a payment and records it. If the processor does not know one of the charges, an inquiry about
- * that charge is queued.
+ * If the processor does not know one of the charges, an inquiry about that charge is queued.
  * @param otherCharges the charges to read in addition to the payment's own charge @default all charges that a search of
  * the books finds
  */
@@ -415,10 +396,7 @@ async function readChargesOf(
   }
 }
 
-/**
- * Reports, once per inquiry, that this deployment does not use the payment's processor, and returns `undecidable`. An
- * operator must configure the processor or decide the payment's outcome.
- */
+/** An operator must configure the processor or decide the payment's outcome. */
 export function elsewhere(
   { report }: Pick<ResolveTools, 'report'>,
   { paymentId, undecidable }: Pick<Inquiry, 'paymentId' | 'undecidable'>,
@@ -436,10 +414,6 @@ const ABSENT_FACTS: ReadonlySet<string> = new Set(['not_attempted', 'undecidable
 
 type DecideOn = (chain: PaymentChain) => Decision | undefined;
 
-/**
- * Looks up the charge or the change at the processor.
- * @returns a function that makes the decision from a chain
- */
 async function ask(tools: LookUpTools, { operationId, claimedAtMs }: Inquiry, chain: PaymentChain): Promise<DecideOn> {
   const { clock, entropy } = tools;
   const processor = pinnedProcessor(tools, chain.first);
@@ -509,10 +483,6 @@ const CONTRADICTED = {
   because: 'the change at the processor does not match the change that Payonce requested',
 } as const satisfies Decision;
 
-/**
- * Returns whether the payment's charge is missing in the processor's books.
- * @returns false when the books are unavailable, or the payment has no charge yet
- */
 async function isChargeUnknown(books: ProcessorBooks, { state: { payment } }: PaymentChain): Promise<boolean> {
   if (payment.chargeId === undefined) return false;
   try {

@@ -19,7 +19,6 @@ const RUN_FOR_MS = 22_000;
 
 export interface RetryOrphansTools extends Omit<ReceiveCallbackTools, 'books'> {
   readonly orphanStore: OrphanStore;
-  /** The books of every configured processor. */
   readonly books: readonly ProcessorBooks[];
   /** Called with the error of one orphan. The other orphans are still retried. */
   readonly report: (error: unknown) => void;
@@ -34,8 +33,8 @@ export interface RetriedOrphans {
 }
 
 /**
- * Retries the orphans that are due. Orphans whose charges name no payment are retried last, within a separate time
- * limit, so that another program's callbacks do not delay Payonce's. A failed orphan does not block the others.
+ * Orphans whose charges name no payment are retried last, within a separate time limit, so that another program's
+ * callbacks do not delay Payonce's. A failed orphan does not block the others.
  *
  * @param startedAtMs scheduled time of the run, in Unix milliseconds; orphans that become due later are left to the
  * next run
@@ -64,7 +63,6 @@ export async function retryOrphans(
   return counts;
 }
 
-/** Creates the job that runs {@link retryOrphans}. @param onRetried receives the result of each run */
 export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: RetriedOrphans) => void): Job<string> {
   return sweepsJob({
     orphans: async ({ scheduledForMs, deadlineMs }) => {
@@ -76,10 +74,7 @@ export function retryOrphansJob(tools: RetryOrphansTools, onRetried: (retried: R
   });
 }
 
-/**
- * Retries one orphan.
- * @returns `failed` if an error was reported and the orphan stays in its queue
- */
+/** @returns `failed` if an error was reported and the orphan stays in its queue */
 async function retryOne(
   tools: RetryOrphansTools,
   orphan: OrphanedCallback,

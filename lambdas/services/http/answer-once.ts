@@ -23,7 +23,6 @@ export type ServiceCall = Pick<GatewayRequest, 'requestId' | 'method' | 'header'
   readonly caller: string;
 };
 
-/** A request with a valid idempotency key and body. */
 export interface KeyedCall {
   readonly key: string;
   readonly operationId: OperationId;
@@ -36,7 +35,6 @@ export interface KeyedCall {
  * first request is in progress, or after the key has expired; and 422 if the key was used with a different body or
  * query. Transient faults result in 503; all other errors are thrown.
  *
- * @param run runs the handler once
  * @throws Error if the caller is not a string
  */
 export async function answerOnce(
@@ -82,8 +80,7 @@ export async function answerOnce(
 }
 
 /**
- * Returns the body to compare, or a refusal of invalid JSON. JSON is compared by its meaning, so that a retry may order
- * its fields differently. Other text is compared verbatim.
+ * JSON is compared by its meaning, so that a retry may order its fields differently. Other text is compared verbatim.
  */
 function bodyOf({ header, body }: ServiceCall) {
   const isJson = header('content-type').some((type) => /^application\/(?:[\w.-]+\+)?json\b/i.test(type));

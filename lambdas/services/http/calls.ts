@@ -4,7 +4,6 @@ import { type GatewayEvent, gatewayRequest } from '../../http/gateway-request.ts
 import type { Answer } from '../../kernel/answer.ts';
 import type { ServiceCall } from './answer-once.ts';
 
-/** Reads the request of a Hono route. */
 export async function readHonoRequest({ req }: Context, caller: string): Promise<ServiceCall> {
   const url = new URL(req.url);
   const query = new Map([...url.searchParams.keys()].map((name) => [name, url.searchParams.getAll(name)]));
@@ -35,10 +34,7 @@ function textOf(body: Buffer): string {
 /** Headers that are not stored, because they belong to one transmission of the response. */
 const TRANSMISSION_HEADERS = new Set(['content-length', 'date', 'connection', 'transfer-encoding', 'set-cookie']);
 
-/**
- * Returns the response of a handler as it is stored.
- * @throws Error for a body that is not UTF-8, which could not be replayed
- */
+/** @throws Error for a body that is not UTF-8, which could not be replayed */
 export async function answerOf(response: Response): Promise<Answer> {
   const headers = [...response.headers].filter(([name]) => !TRANSMISSION_HEADERS.has(name));
   const body = Buffer.from(await response.arrayBuffer());
@@ -50,7 +46,6 @@ export function responseOf(answer: Answer): Response {
   return new Response(answer.body === '' ? null : answer.body, answer);
 }
 
-/** Reads the request of a Lambda function behind a REST API. */
 export function lambdaCall(event: GatewayEvent, caller: string): ServiceCall & ReturnType<typeof gatewayRequest> {
   const request = gatewayRequest(event);
   const body = event.isBase64Encoded ? textOf(Buffer.from(request.body, 'base64')) : request.body;

@@ -11,10 +11,7 @@ const call = z.object({
   notBeforeMs: z.int().exactOptional(),
 }) satisfies z.ZodType<TargetCall>;
 
-/**
- * Creates the SQS handler that calls the jobs of targets. A message that cannot be parsed or processed is redelivered,
- * until SQS moves it to the queue of missed runs.
- */
+/** A message that cannot be parsed or processed is redelivered, until SQS moves it to the queue of missed runs. */
 export function targetCalls(
   tools: CallTargetTools & { readonly telemetry: Telemetry },
 ): (event: SQSEvent) => Promise<SQSBatchResponse> {
