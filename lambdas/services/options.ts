@@ -1,9 +1,6 @@
 import { REDELIVERED_HOURS, type Retention } from '../kernel/contract/retention.ts';
 
-/**
- * Checks the options of `createOnce` and `createVendor`. Each check throws an Error that names the option, its value
- * and the allowed values.
- */
+/** Checks the options of `createOnce` and `createVendor`. */
 
 const SCOPE = /^[a-z](?:-?[a-z0-9]){1,49}$/;
 

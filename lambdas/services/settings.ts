@@ -38,7 +38,6 @@ export interface JobTargetsConfig {
   readonly missedQueueUrl: string;
 }
 
-/** Reads the settings of the function that calls targets. @throws Error naming the variable that is missing or wrong */
 export function readJobTargetsConfig(environment: Variables): JobTargetsConfig {
   const data = readVariables(variables, environment);
   return {

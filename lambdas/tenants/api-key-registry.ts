@@ -6,25 +6,18 @@ export interface ApiKeyRecord {
   readonly tenantId: TenantId;
   readonly mode: Mode;
   readonly scopes: readonly Scope[];
-  /**
-   * Time from which the key is rejected, in Unix milliseconds.
-   * @default the key never expires
-   */
+  /** @default the key never expires */
   readonly expiresAtMs?: number;
   readonly revokedAtMs?: number;
 }
 
 export interface ApiKeyRegistry {
-  /**
-   * Finds a key by its hash.
-   * @param keyHash lower-case hexadecimal SHA-256 of the presented key
-   */
+  /** @param keyHash lower-case hexadecimal SHA-256 of the presented key */
   findByHash(keyHash: string): Promise<ApiKeyRecord | undefined>;
-  /** Stores the last day on which a key was used. @param day `YYYY-MM-DD`, in UTC */
+  /** @param day `YYYY-MM-DD`, in UTC */
   noteUse(id: KeyId, day: string): Promise<void>;
 }
 
-/** Returns whether the key was revoked or has expired. */
 export function isRevokedOrExpired(
   { revokedAtMs, expiresAtMs }: Pick<ApiKeyRecord, 'revokedAtMs' | 'expiresAtMs'>,
   nowMs: number,

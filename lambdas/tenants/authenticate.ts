@@ -5,7 +5,7 @@ import type { Clock } from '../kernel/world.ts';
 import { type ApiKeyRecord, type ApiKeyRegistry, isRevokedOrExpired } from './api-key-registry.ts';
 import type { Owner } from './owners.ts';
 
-/** The authenticated tenant and mode. A request has access only to the data of this tenant in this mode. */
+/** A request has access only to the data of this tenant in this mode. */
 export interface Caller extends Owner {
   /** The request's API key, or the operator who acts on behalf of the tenant. Recorded with the request's effects. */
   readonly by: Omit<RequestCause, 'requestId'> | Omit<OperatorCause, 'requestId'>;
@@ -40,10 +40,7 @@ interface LookUpTools<Key> {
  * accepted for this time.
  */
 const FOUND_FOR_MS = 10_000;
-/**
- * Maximum number of cached keys, which together take at most a few hundred kilobytes. If there are more, the key whose
- * look-up is the oldest is evicted.
- */
+/** Maximum number of cached keys, which together take at most a few hundred kilobytes. */
 const MAX_FOUND = 500;
 
 const BEARER = /^bearer +(?<token>\S+)$/i;
@@ -59,11 +56,7 @@ export function bearerToken([value = '', ...others]: readonly string[]): string 
   return others.length > 0 ? '' : (BEARER.exec(value)?.groups?.['token'] ?? '');
 }
 
-/**
- * Authenticates a request by the values of its Authorization header. Rejects a malformed key without a look-up.
- *
- * @throws RetryableError if the registry cannot be read
- */
+/** @throws RetryableError if the registry cannot be read */
 export async function authenticate(
   tools: AuthenticateTools,
   authorization: readonly string[],
@@ -85,10 +78,7 @@ export async function authenticate(
   return { kind: record.scopes.includes(scope) ? 'authenticated' : 'insufficient_scope', caller };
 }
 
-/**
- * Finds a key in the cache or the registry, and stores the day of its use. Also returns a revoked or expired key.
- * @returns undefined if there is no such key
- */
+/** Also returns a revoked or expired key. */
 export async function lookUp<Key extends Parameters<typeof isRevokedOrExpired>[0]>(
   { keys, found, clock }: LookUpTools<Key>,
   hash: string,
@@ -112,10 +102,7 @@ export async function lookUp<Key extends Parameters<typeof isRevokedOrExpired>[0
   return record;
 }
 
-/**
- * A per-process cache of recently found keys. Unknown keys are not cached, because any client could fill the cache with
- * them.
- */
+/** Unknown keys are not cached, because any client could fill the cache with them. */
 export class FoundKeys<Key> {
   readonly #found = new Map<string, { readonly record: Key; readonly atMs: number }>();
   /** For each key, the day on which this process last stored a use. */

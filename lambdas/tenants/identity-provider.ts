@@ -38,7 +38,7 @@ const ALGORITHMS = [
 ];
 /** Maximum difference between the provider's and AWS's clocks, in seconds. */
 const CLOCK_TOLERANCE_SECONDS = 30;
-/** Timeout of a request to the provider, in milliseconds. An operator waits for at most two requests. */
+/** An operator waits for at most two requests. */
 const TIMEOUT_MS = 3_000;
 /** Age of cached keys at which they are read again, in milliseconds. */
 const FRESH_MS = 10 * 60_000;
@@ -58,7 +58,6 @@ const LONGEST_VALIDITY_SECONDS = 24 * 60 * 60;
  * an `events` claim.
  */
 const TYPES = ['jwt', 'at+jwt', 'application/at+jwt'];
-/** Pattern of a token: three base64url segments (the last may be empty), with at most 8,000 characters together. */
 const COMPACT_JWS = /^(?=.{1,8000}$)[A-Za-z0-9_-]+\.[A-Za-z0-9_-]+\.[A-Za-z0-9_-]*$/;
 
 const configuration = z.object({ issuer: z.string(), jwks_uri: z.url() });
@@ -68,10 +67,7 @@ const claims = z.object({
 });
 
 /**
- * Identifies operators by tokens from an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519). The
- * provider's keys are cached for ten minutes, and read again for a token with an unknown key. While the provider does
- * not respond, a process uses the cached keys for up to an hour, and sends a request to the provider at most every five
- * seconds.
+ * Identifies operators by tokens from an OpenID Connect provider (OpenID Connect Discovery 1.0; RFC 7519).
  *
  * @returns a function that throws RetryableError `identity_provider_unavailable` if the token cannot be verified now
  */
@@ -109,10 +105,7 @@ export function byIdentityProvider(
   };
 }
 
-/**
- * Returns whether the token has an accepted algorithm, a type that can identify an operator, and this issuer. Other
- * tokens are rejected without reading keys.
- */
+/** The provider's keys are not read for a token that fails this check. */
 function mayBeOf(issuer: string, token: string): boolean {
   try {
     const { alg = '', typ = 'jwt' } = decodeProtectedHeader(token);
@@ -132,10 +125,6 @@ interface KeyTimes {
   readonly cooldownMs?: number;
 }
 
-/**
- * Returns a function that finds the provider's key with which a token was signed. The keys are read when the first
- * token arrives. After a failure, the provider is not called for a few seconds.
- */
 function keysOf(issuer: string, times: Required<KeyTimes>, clock: WireClock): JWTVerifyGetKey {
   const known: JWKSCacheInput = {};
   let discovered: Promise<JWTVerifyGetKey> | undefined;
@@ -165,10 +154,7 @@ function keysOf(issuer: string, times: Required<KeyTimes>, clock: WireClock): JW
   };
 }
 
-/**
- * Reads the configuration and the keys of the provider.
- * @param known receives the keys
- */
+/** @param known receives the keys */
 async function discover(
   issuer: string,
   { freshMs, cooldownMs }: Required<KeyTimes>,
@@ -195,10 +181,7 @@ function isOfToken(error: unknown): boolean {
   );
 }
 
-/**
- * Returns the operator with the highest role in the claims.
- * @returns undefined when the claims contain no role, or no valid `sub`
- */
+/** @returns undefined when the claims contain no role, or no valid `sub` */
 function operatorOf(
   payload: JWTPayload,
   { roleClaim, roles }: Pick<IdentityProviderSettings, 'roleClaim' | 'roles'>,

@@ -18,23 +18,17 @@ interface StoredKey {
 }
 
 export interface StoredApiKey extends StoredKey, ApiKeyRecord {
-  /** Purpose of the key. */
   readonly name: string;
 }
 
 export interface NewApiKey extends Pick<ApiKeyRecord, 'tenantId' | 'mode' | 'scopes'> {
-  /** Purpose of the key. */
   readonly name: string;
-  /**
-   * Time from which the key is rejected, in Unix milliseconds.
-   * @default the key does not expire
-   */
+  /** @default the key does not expire */
   readonly expiresAtMs?: number;
 }
 
 export interface StoredOperatorKey extends StoredKey, OperatorKeyRecord {}
 
-/** The properties of a key without its secret. */
 type Summary<Key> = Key & {
   readonly id: KeyId;
   /** Last day of use as `YYYY-MM-DD`, in UTC. Absent when the key was never used. */
@@ -58,15 +52,11 @@ export interface TenantSummary {
 }
 
 export interface Page<Id> {
-  /** Id of the last entry on the previous page. */
   readonly after?: Id;
   readonly limit: number;
 }
 
-/**
- * Returns the idempotency record of the request that creates a key. The record and the key are written in one
- * transaction.
- */
+/** The record and the key are written in one transaction. */
 export type RecordOfKey = (made: KeySummary) => EffectRecord;
 
 /**
@@ -77,28 +67,25 @@ export class LastOwnerKeyError extends Error {
   override readonly name = 'LastOwnerKeyError';
 }
 
-/** Lists tenants, and manages the keys of tenants and of operators. Used by operators. */
 export interface KeyAdministration {
-  /** Returns a page of all tenants, sorted by id. */
+  /** Sorted by id. */
   pageOfTenants(page: Page<TenantId>): Promise<readonly TenantSummary[]>;
-  /** Returns a page of a tenant's keys or, without a tenant, of the operators' keys, sorted by id. */
+  /** Sorted by id. Without an owner, returns the operators' keys. */
   pageOfKeys(owner: TenantId | undefined, page: Page<KeyId>): Promise<readonly KeySummary[]>;
   summaryOf(id: KeyId): Promise<KeySummary | undefined>;
   /**
-   * Revokes a key.
    * @returns false if the key does not exist or was already revoked
    * @throws LastOwnerKeyError if an operator tries to revoke the last valid key with the owner role
    */
   revokeKey(id: KeyId): Promise<boolean>;
   /**
-   * Creates an API key.
    * @returns undefined if the tenant does not exist or the request was already recorded; in both cases, nothing was
    * written
    */
   makeApiKey(wanted: NewApiKey, recordOf?: RecordOfKey): Promise<MadeKey | undefined>;
   /**
-   * Replaces a key with a new key that has the same name, rights and lifetime. The old key stays valid during the
-   * overlap, so that its user can switch to the new one. Of two concurrent replacements, only the first takes effect.
+   * Replaces a key with a new key that has the same name, rights and lifetime. Of two concurrent replacements, only the
+   * first takes effect.
    *
    * @param overlapSeconds 0 revokes the old key immediately
    * @returns undefined if no valid key has this id, the key was already replaced, or the request was already recorded

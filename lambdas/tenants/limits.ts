@@ -5,10 +5,7 @@ import type { Clock } from '../kernel/world.ts';
 import type { EffectRecord } from '../once/domain/idempotency.ts';
 import type { Owner } from './owners.ts';
 
-/**
- * Kinds of requests with separate limits. Each tenant and mode has a separate bucket for each kind, so that reads do
- * not use up the limit for payments.
- */
+/** Each tenant and mode has a separate bucket for each kind, so that reads do not use up the limit for payments. */
 export const LIMIT_KINDS = ['payments', 'reads', 'processor_reads', 'admin'] as const;
 export type LimitKind = (typeof LIMIT_KINDS)[number];
 
@@ -16,10 +13,6 @@ export interface Bucket extends Owner {
   readonly kind: LimitKind;
 }
 
-/**
- * Returns the kind of a request. GET requests are reads, with a separate kind for reads that query the processor. For
- * other methods, the scope distinguishes payments from administration.
- */
 export function limitKindOf(method: string, scope: Scope | undefined, asksProcessor: boolean): LimitKind {
   if (method === 'GET') return asksProcessor ? 'processor_reads' : 'reads';
   return scope === Scopes.paymentsWrite ? 'payments' : 'admin';
@@ -27,22 +20,15 @@ export function limitKindOf(method: string, scope: Scope | undefined, asksProces
 
 export interface TenantLimit {
   readonly kind: LimitKind;
-  /**
-   * The tenant's own limit.
-   * @default the limit of the deployment
-   */
+  /** @default the limit of the deployment */
   readonly own?: RateLimit;
 }
 
-/** Reads and changes the limits of tenants. Used by operators. */
 export interface LimitSettings {
-  /**
-   * Lists the limits of an owner.
-   * @returns one item per kind, with the tenant's own limit if it has one
-   */
+  /** @returns one item per kind, with the tenant's own limit if it has one */
   list(owner: Owner): Promise<readonly TenantLimit[]>;
   /**
-   * Changes a limit. Each process applies the change when it next takes tokens.
+   * Each process applies the change when it next takes tokens.
    *
    * @param own undefined restores the deployment's limit
    * @param record the request's idempotency record, written in the same transaction
@@ -52,10 +38,7 @@ export interface LimitSettings {
   change(bucket: Bucket, own: RateLimit | undefined, record?: EffectRecord): Promise<boolean>;
 }
 
-/**
- * Returns the limit that applies to a tenant without its own limit. Administration, and reads that query the processor,
- * get a tenth of the deployment's limit.
- */
+/** Returns the limit that applies to a tenant without its own limit. */
 export function deployedLimitOf(deployed: RateLimit, kind: LimitKind): RateLimit {
   if (kind === 'payments' || kind === 'reads') return deployed;
   const { rate, burst } = deployed;
@@ -68,11 +51,11 @@ export interface BucketState {
    * duration in which the rate produces one token.
    */
   readonly fullAtUs: number;
-  /** The tenant's own limit. @default the limit of the deployment */
+  /** @default the limit of the deployment */
   readonly own?: RateLimit;
 }
 
-/** A request for tokens. All times are from the caller's clock. */
+/** All times are from the caller's clock. */
 export interface TokenRequest {
   /**
    * The store reads the clock for each attempt, because a process may be paused for seconds between the start of the
@@ -93,10 +76,7 @@ export type TokenGrant = { readonly limit: RateLimit; readonly state: BucketStat
 
 /** Stores the token buckets that all processes share. */
 export interface BucketStore {
-  /**
-   * Takes tokens from the bucket.
-   * @throws RetryableError if the store does not respond; tokens may then be lost
-   */
+  /** @throws RetryableError if the store does not respond; tokens may then be lost */
   take(bucket: Bucket, asked: TokenRequest): Promise<TokenGrant>;
   /**
    * Takes one of the slots for a tenant's waiting requests.
@@ -125,10 +105,7 @@ const AMPLE_FOR_MS = 60_000;
  * after at most this time.
  */
 const REFUSED_FOR_MS = 1_000;
-/**
- * Maximum number of buckets that a process caches. If there are more, the bucket that was read longest ago is evicted
- * together with its tokens.
- */
+/** Maximum number of buckets that a process caches. */
 const MAX_BUCKETS = 500;
 
 interface Held {
@@ -154,10 +131,7 @@ export class TenantLimits {
     this.#clock = clock;
   }
 
-  /**
-   * Admits a request, or returns the time to wait.
-   * @throws RetryableError if the store does not respond
-   */
+  /** @throws RetryableError if the store does not respond */
   async admit(bucket: Bucket): Promise<Admitted> {
     const name = `${bucket.tenantId}#${bucket.mode}#${bucket.kind}`;
     const nowMs = this.#clock.nowMs();
@@ -174,10 +148,7 @@ export class TenantLimits {
     return last.kind === 'taken' ? { kind: 'admitted' } : limited(last, last.retryAfterMs);
   }
 
-  /**
-   * Takes a slot for a waiting request.
-   * @returns undefined if the tenant has reached its maximum number of waiting requests
-   */
+  /** @returns undefined if the tenant has reached its maximum number of waiting requests */
   async enterWait(owner: Owner, waitMs: number): Promise<(() => Promise<void>) | undefined> {
     const nowMs = this.#clock.nowMs();
     return this.#store.takeWaitingPlace(owner, nowMs + waitMs, nowMs);
@@ -198,9 +169,8 @@ export class TenantLimits {
 }
 
 /**
- * Returns the sizes of the next batch. While tokens are scarce, a process that used its whole last batch takes twice as
- * many tokens, and any other process takes as many as it used. A process with a steady load thus leaves at most half of
- * its tokens unused.
+ * While tokens are scarce, a process that used its whole last batch takes twice as many tokens, and any other process
+ * takes as many as it used. A process with a steady load thus leaves at most half of its tokens unused.
  */
 function sizes(held: Held | undefined): Pick<TokenRequest, 'ample' | 'scarce' | 'known'> {
   if (held === undefined) return { ample: LARGEST_BATCH, scarce: 1 };
@@ -209,10 +179,6 @@ function sizes(held: Held | undefined): Pick<TokenRequest, 'ample' | 'scarce' | 
   return { ample: LARGEST_BATCH, scarce, known: held.last.state };
 }
 
-/**
- * Limits the size of a batch.
- * @returns the number of tokens that a process may take in one batch
- */
 export function batchOf(asked: number, { rate }: RateLimit): number {
   return Math.max(1, Math.min(asked, LARGEST_BATCH, Math.floor(rate / BATCHES_PER_SECOND)));
 }

@@ -5,13 +5,13 @@ import type { Clock } from '../kernel/world.ts';
 import { type ApiKeyRegistry, isRevokedOrExpired } from './api-key-registry.ts';
 import { bearerToken, FoundKeys, hex, lookUp } from './authenticate.ts';
 
-/** An authenticated person who operates the deployment. Operators belong to no tenant. */
+/** Operators belong to no tenant. */
 export interface Operator {
   readonly name: string;
   readonly role: Role;
   /** The id of the operator's key, or the subject at the identity provider. */
   readonly identity: string;
-  /** Identifies the person. The value is the same for all keys of one person. */
+  /** The value is the same for all keys of one person. */
   readonly person: string;
   readonly tenantId?: never;
 }
@@ -24,15 +24,11 @@ export interface OperatorKeyRecord {
 }
 
 export interface OperatorKeyRegistry extends Pick<ApiKeyRegistry, 'noteUse'> {
-  /**
-   * Finds an operator's key by its hash.
-   * @param keyHash lower-case hexadecimal SHA-256 of the presented key
-   */
+  /** @param keyHash lower-case hexadecimal SHA-256 of the presented key */
   findOperator(keyHash: string): Promise<OperatorKeyRecord | undefined>;
 }
 
 /**
- * Identifies the operator who presents a token.
  * @returns undefined for every invalid token
  * @throws RetryableError when the token cannot be verified now
  */
@@ -41,7 +37,7 @@ export type IdentifyOperator = (authorization: readonly string[]) => Promise<Ope
 /** Matches an operator's key: at least 22 characters of base64url, which encode 128 bits. */
 const OPERATOR_KEY = /^ok_[A-Za-z0-9_-]{22,200}$/;
 
-/** Identifies operators by their keys. Each process caches known keys for a few seconds. */
+/** Each process caches known keys for a few seconds. */
 export function byOperatorKey({
   operators,
   clock,

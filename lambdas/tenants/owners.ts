@@ -5,10 +5,10 @@ export interface Owner {
   readonly mode: Mode;
 }
 
-/** Returns whether a tenant exists. Tenants are never deleted. @throws RetryableError if the registry cannot be read */
+/** Tenants are never deleted. @throws RetryableError if the registry cannot be read */
 export type IsTenant = (id: TenantId) => Promise<boolean>;
 
-/** Lists all owners. An owner is a tenant in a mode in which it may have payments. */
+/** An owner is a tenant in a mode in which it may have payments. */
 export interface Owners {
   /**
    * Lists owners in the order of their names, which never change.

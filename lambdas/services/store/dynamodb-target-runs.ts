@@ -19,8 +19,8 @@ export class DynamoDbTargetRuns implements TargetRuns {
   }
 
   /**
-   * Writes the state of a run. A run can have two messages, which are processed in any order. If the target accepted
-   * the call of one message, the run has succeeded:
+   * A run can have two messages, which are processed in any order. If the target accepted the call of one message, the
+   * run has succeeded:
    *
    *   A ── asked: 503 … window ended ────────────────── failed ✗ (it has succeeded)
    *   B ──────────────────────────── asked: 200 ── succeeded ✓

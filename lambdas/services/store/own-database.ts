@@ -31,10 +31,7 @@ interface OwnDatabaseOptions {
   readonly lockMs?: number | undefined;
 }
 
-/**
- * Schema of the columns. They are read as text, because the application may have replaced the driver's parsers for
- * other types.
- */
+/** The columns are read as text, because the application may have replaced the driver's parsers for other types. */
 const storedRequest = z.object({
   owner: z.string().transform(ownerToken),
   fingerprint_version: z.coerce.number(),
@@ -171,7 +168,6 @@ async function complete(
   if (rows.length === 0) throw new Error('the handler rolled back its own transaction');
 }
 
-/** A connection of the team's pool, for one transaction. */
 class Connection {
   /** The connection that the handler gets. It only runs statements, and only until `revoke` is called. */
   readonly handedOut: PoolClient;
@@ -192,21 +188,18 @@ class Connection {
     this.handedOut = new Proxy(client, { get: (_client, name) => this.#memberOf(name) });
   }
 
-  /** A promise that rejects when the connection is lost, and never resolves. */
   get lost(): Promise<never> {
     return this.#loss.promise;
   }
 
   /**
-   * Refuses further statements from the handler. A handler can continue after it has failed, for example in another
-   * part of a `Promise.all`. Without this refusal, a statement after `ROLLBACK` would be committed in a transaction of
-   * its own, and the next attempt would repeat it.
+   * A handler can continue after it has failed, for example in another part of a `Promise.all`. Its statement after
+   * `ROLLBACK` would be committed in a transaction of its own, and the next attempt would repeat it.
    */
   revoke(): void {
     this.#isRevoked = true;
   }
 
-  /** Runs a statement on the connection. @throws the error that `faultOf` returns for the driver's error */
   async send(text: string, values: readonly unknown[] = [], progress: Progress = 'uncommitted') {
     // The driver sends nothing on a connection that has ended, so nothing can have been committed.
     const reached = this.#isLost ? 'uncommitted' : progress;
@@ -218,7 +211,6 @@ class Connection {
   }
 
   /**
-   * Rolls back.
    * @returns the error to throw: a RetryableError if the database ended the transaction and a retry can succeed,
    * otherwise `reason`
    */
@@ -229,7 +221,7 @@ class Connection {
     return thrown;
   }
 
-  /** Returns the connection to the pool, which closes it if it was lost. */
+  /** The pool closes the connection if it was lost. */
   end(): void {
     this.#client.off('error', this.#lose);
     this.#client.release(this.#isLost);

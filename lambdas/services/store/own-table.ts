@@ -50,8 +50,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
   }
 
   /**
-   * Renews the lease and writes a part of the work, in one transaction. If another owner has taken over the lease,
-   * nothing is written:
+   * If another owner has taken over the lease, nothing is written:
    *
    *   A ── claim ── part 1 ✓ … stopped ………………………… ── part 2 ✗ (the owner is B)
    *   B ──────────────────────────── take over ── part 2 ✓ ── commit ✓
@@ -69,9 +68,7 @@ export class OwnTable extends DynamoDbRecords implements RequestRecords, Consume
     return isRefused(recordReason) ? 'fenced' : 'refused';
   }
 
-  /**
-   * Ends the lease immediately. The next attempt is marked `again`, because this attempt may have called other systems.
-   */
+  /** The next attempt is marked `again`, because this attempt may have called other systems. */
   override async release(operationId: OperationId, owner: OwnerToken): Promise<void> {
     await writeConditionally(this.#pacing, () =>
       this.#client.send(new UpdateCommand(this.#leaseOf(operationId, owner, 0))),

@@ -3,10 +3,7 @@ import { delayOf } from '../../kernel/platform/sqs.ts';
 import type { Queues } from '../../kernel/platform/system-platform.ts';
 import type { TargetCalls } from '../use/call-target.ts';
 
-/**
- * Sends one message for each call that must be retried or was missed. A failed send may nevertheless have enqueued the
- * message; a second message is harmless.
- */
+/** A failed send may nevertheless have enqueued the message; a second message is harmless. */
 export function configuredTargetCalls(
   { sqs }: Queues,
   { queueUrl, missedQueueUrl }: { readonly queueUrl: string; readonly missedQueueUrl: string },

@@ -23,10 +23,9 @@ export interface TargetCalls {
   missed(call: TargetCall & { readonly reason: string }): Promise<void>;
 }
 
-/** Stores the runs of other services' jobs, for the list of runs. */
 export interface TargetRuns {
   /**
-   * Writes the state of a run. A succeeded run never changes. A failed run changes only to succeeded.
+   * A succeeded run never changes. A failed run changes only to succeeded.
    *
    * @returns false when the run does not change
    */
@@ -46,7 +45,7 @@ export interface CallTargetTools extends Omit<RequestRunTools, 'routes'> {
  */
 const FIRST_WAIT_SECONDS = 5;
 const LONGEST_WAIT_SECONDS = 300;
-/** Maximum number of doublings. After that many, the wait has reached its maximum. */
+/** After that many doublings, the wait has reached its maximum. */
 const MAX_DOUBLINGS = 6;
 
 export type Called = 'asked' | 'asked_before' | 'waiting' | 'missed';
@@ -118,14 +117,10 @@ export async function callTarget(tools: CallTargetTools, call: TargetCall): Prom
 
 interface CallResult {
   readonly called: Called;
-  /** The reason why the target did not accept the run. */
   readonly reason?: string;
 }
 
-/**
- * Builds the state of a run after a call. The run starts at its scheduled time, so its duration includes the wait until
- * the target accepted it.
- */
+/** The run starts at its scheduled time, so its duration includes the wait until the target accepted it. */
 function noted(
   { job, scheduledTime, tries = 0 }: TargetCall,
   nowMs: number,

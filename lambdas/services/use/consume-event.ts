@@ -31,10 +31,7 @@ export class UnreadableEvent extends Error {
 
 const KEY_EMPTY = 'business_key_empty';
 
-/**
- * Returns whether no retry can process an event. After every other fault, for example while the table does not exist, a
- * retry can succeed once the cause is removed.
- */
+/** Once the cause of any other fault is removed, for example a missing table, a retry can succeed. */
 export function isUnprocessable(error: unknown): error is Error {
   if (error instanceof UnreadableEvent) return true;
   return error instanceof TerminalError && (error.code === TOO_OLD || error.code === KEY_EMPTY);
@@ -47,7 +44,7 @@ export interface ParkedMessage {
   readonly reason: string;
 }
 
-/** Stores a message for an operator. The message is acknowledged after this function has returned. */
+/** The message is acknowledged after this function has returned. */
 export type Park = (message: ParkedMessage) => Promise<void>;
 
 interface NamedConsumer {
@@ -91,7 +88,6 @@ export interface TableConsumerTools extends ConsumerTools {
   readonly runner: OperationRunner;
 }
 
-/** Writes an event's rows and its record in one DynamoDB transaction. */
 export async function consumeInTable<Write extends OwnWrite>(
   tools: TableConsumerTools,
   consumer: OwnConsumer<Write>,
@@ -112,7 +108,7 @@ export async function consumeInTable<Write extends OwnWrite>(
   });
 }
 
-/** Writes an event's rows and its record in one PostgreSQL transaction. A concurrent delivery of the event waits. */
+/** A concurrent delivery of the event waits. */
 export async function consumeInTransaction<Tx>(
   tools: ConsumerTools & TransactionTools<Tx>,
   consumer: TransactionConsumer<Tx>,
@@ -127,11 +123,7 @@ export async function consumeInTransaction<Tx>(
   });
 }
 
-/**
- * Returns the operation id of an event, the key, and the expiry of the record.
- *
- * @throws TerminalError `business_key_empty`, or for a consumer without business keys the error of `refuseTooOld`
- */
+/** @throws TerminalError `business_key_empty`, or for a consumer without business keys the error of `refuseTooOld` */
 function effectOf(tools: ConsumerTools, { handler, key: keyOf }: NamedConsumer, event: BusEvent) {
   const { digest, clock, retention } = tools;
   if (keyOf !== undefined) {

@@ -5,12 +5,9 @@ import type { ClaimOutcome, CommitOutcome, ExpectedRecord, RecordStore } from '.
 /** A write by the team: a `TransactItems` entry of DynamoDB's document client. This module only passes it on. */
 export type OwnWrite = object;
 
-/**
- * Maximum number of writes by a handler. A DynamoDB transaction has at most 100 items, and one of them is the record.
- */
+/** A DynamoDB transaction has at most 100 items, and one of them is the record. */
 export const MAX_WRITES = 99;
 
-/** The records of requests, in a table of the team. */
 export interface RequestRecords extends RecordStore {
   claim(record: OpenRecord): Promise<Exclude<ClaimOutcome, { kind: 'transition_exists' }>>;
   /**
@@ -29,7 +26,6 @@ export interface RequestRecords extends RecordStore {
   ): Promise<'renewed' | 'fenced' | 'refused'>;
 }
 
-/** The records of consumed events, in a table that the team owns. */
 export interface ConsumedRecords {
   isRecorded(operationId: OperationId): Promise<boolean>;
   /**

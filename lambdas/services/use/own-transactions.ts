@@ -16,14 +16,13 @@ export interface TransactionEffect<Tx> {
   readonly operationId: string;
 }
 
-/** The record of an operation in the team's database. */
 export interface OwnRecord {
   readonly operationId: OperationId;
   /** The scope of the route, or the name of the consumer. */
   readonly scope: string;
   /** The idempotency key; for a consumer, the business key or the id of the event. */
   readonly key: string;
-  /** Fingerprint of the request. Absent for an event. */
+  /** Absent for an event. */
   readonly fingerprint?: Fingerprint;
   /** Token of a call, the same in all its attempts. Identifies the call's record after a lost response to `COMMIT`. */
   readonly owner: OwnerToken;
@@ -32,7 +31,6 @@ export interface OwnRecord {
   readonly expiresAtSeconds?: number;
 }
 
-/** The stored response to a request. */
 export interface StoredRequest {
   readonly owner: OwnerToken;
   readonly fingerprint: Fingerprint;
@@ -44,27 +42,23 @@ export interface StoredRequest {
 export interface OwnTransaction<Tx> {
   readonly tx: Tx;
   /**
-   * Inserts the record. Waits for a transaction that is writing the record of the same operation.
+   * Waits for a transaction that is writing the record of the same operation.
    *
    * @returns false when the operation has a record
    * @throws StillInProgress when the other transaction has not ended in time
    */
   claim(record: OwnRecord): Promise<boolean>;
-  /** Adds the response to the inserted record. */
   complete(record: OwnRecord, answer: Answer): Promise<void>;
 }
 
-/** The team's database, with the table of records. */
 export interface OwnTransactions<Tx> {
   /**
-   * Runs the work in one transaction. Rolls back when the work throws. After a conflict or a lost connection, runs the
-   * work again in a new transaction.
+   * Rolls back when the work throws. After a conflict or a lost connection, runs the work again in a new transaction.
    *
    * @throws the errors from the work; RetryableError when nothing was committed; AmbiguousError when it is not known
    * whether the transaction was committed
    */
   run<T>(work: (transaction: OwnTransaction<Tx>) => Promise<T>): Promise<T>;
-  /** Reads the stored response of a request; undefined when there is no record. */
   readRequest(operationId: OperationId): Promise<StoredRequest | undefined>;
   /**
    * Deletes records and local vendor keys that expired before a time.

@@ -74,7 +74,6 @@ export async function runInTransaction<Tx>(
   });
 }
 
-/** Decides how to treat a request whose idempotency key has a record. */
 function judge(
   { fingerprint, answer, expiresAtSeconds }: StoredRequest,
   mine: Fingerprint,
@@ -85,11 +84,7 @@ function judge(
   return judged.kind === 'replay' ? { ...judged, source: 'store' } : judged;
 }
 
-/**
- * Runs the work in one transaction with its record, unless the operation has a record.
- *
- * @returns the result of the work; undefined when the operation has a record
- */
+/** @returns the result of the work; undefined when the operation has a record */
 export async function writeOnce<Tx, Result>(
   { transactions, runner }: Pick<TransactionTools<Tx>, 'transactions' | 'runner'>,
   record: OwnRecord,

@@ -69,7 +69,6 @@ export interface RequestTools extends Omit<ExecuteTools, 'store'> {
 
 export interface ServiceRequest<Write extends OwnWrite> {
   readonly scope: string;
-  /** Seconds. */
   readonly leaseSeconds: number;
   readonly operationId: OperationId;
   readonly fingerprint: ClaimedKey['fingerprint'];
@@ -86,16 +85,12 @@ export interface Expired {
 }
 
 /**
- * Maximum size of the body of a stored response, in bytes. It must fit into one DynamoDB item with the rest of the
- * record, and into a row of PostgreSQL without slowing down every read of the record.
+ * A stored response must fit into one DynamoDB item with the rest of the record, and into a row of PostgreSQL without
+ * slowing down every read of the record.
  */
 const MAX_ANSWER_BYTES = 256 * 1024;
 
-/**
- * Returns the handler's response if it is final and can be stored.
- *
- * @throws NotStored for 5xx and 429; Error when the response is too large
- */
+/** @throws NotStored for 5xx and 429; Error when the response is too large */
 export function storable(answer: Answer): Answer {
   if (answer.status >= 500 || answer.status === 429) throw new NotStored(answer);
   const bytes = Buffer.byteLength(answer.body);
@@ -104,7 +99,7 @@ export function storable(answer: Answer): Answer {
   return answer;
 }
 
-/** Runs the handler of a request so that it takes effect once. @throws as `executeOnce`; NotStored; FencedError */
+/** @throws as `executeOnce`; NotStored; FencedError */
 export async function runRequest<Write extends OwnWrite>(
   tools: RequestTools,
   request: ServiceRequest<Write>,

@@ -7,12 +7,10 @@ import type { Clock } from '../../kernel/world.ts';
 import type { WebhookTransport } from '../../webhooks/use/webhooks.ts';
 
 export interface TargetRoutesTools {
-  /** Name of the target. It is part of the credential's audience. */
+  /** Part of the credential's audience. */
   readonly target: string;
   readonly url: string;
-  /**
-   * Signs with the secret of this target. If targets shared a secret, one target could sign calls to another target.
-   */
+  /** If targets shared a secret, one target could sign calls to another target. */
   readonly sign: (claims: JobCredentialClaims) => Promise<string>;
   /** A transport that follows no redirects and sends requests only to allowed addresses. */
   readonly transport: WebhookTransport;
@@ -21,7 +19,6 @@ export interface TargetRoutesTools {
 
 const BEFORE_SENDING = ['name_not_resolved', 'connection_refused', 'tls_failed'];
 
-/** Requests runs from a target. Each call sends one request. */
 export function targetRoutes({ target, url, sign, transport, clock }: TargetRoutesTools): JobRoutes {
   return {
     ask: async ({ runId, path, scopes, scheduledForMs }) => {

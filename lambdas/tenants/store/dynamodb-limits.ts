@@ -46,7 +46,6 @@ export function deployedLimit({ variables }: Pick<Platform, 'variables'>): RateL
   return readVariables(limitsSetting, variables)[Environment.tenantLimit];
 }
 
-/** Creates the limiter that the API's functions use. */
 export function tenantLimits(platform: Platform, registryTable: string): TenantLimits {
   const { documents, clock } = platform;
   return new TenantLimits(new DynamoDbLimits(documents, registryTable, deployedLimit(platform)), clock);
@@ -59,13 +58,12 @@ export function limitRowKey({ tenantId, mode }: Owner, name: LimitKind | 'waits'
   };
 }
 
-/** Stores each bucket in one row. Each batch of tokens causes one write to the row's partition. */
+/** Each batch of tokens causes one write to the row's partition. */
 export class DynamoDbLimits implements BucketStore {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
   readonly #default: RateLimit;
 
-  /** @param limit the default limit of the deployment */
   constructor(client: DynamoDBDocumentClient, registryTable: string, limit: RateLimit) {
     this.#client = client;
     this.#table = registryTable;
@@ -73,8 +71,8 @@ export class DynamoDbLimits implements BucketStore {
   }
 
   /**
-   * Takes tokens. The row contains the bucket's `fullAtUs`, which moves only forward, even if the processes' clocks
-   * differ, except that a value too far in the future (`FAR_AHEAD_US`) is set back:
+   * The row contains the bucket's `fullAtUs`, which moves only forward, even if the processes' clocks differ, except
+   * that a value too far in the future (`FAR_AHEAD_US`) is set back:
    *
    *   used tokens  remaining burst
    *   ├──────────┬────────────────┤

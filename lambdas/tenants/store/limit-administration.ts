@@ -11,7 +11,7 @@ import type { Owner } from '../owners.ts';
 import { limitRowKey, parseLimit } from './dynamodb-limits.ts';
 import { newRecord, PACING, tenantExists, UnknownTenantError } from './tenant-administration.ts';
 
-/** Reads and changes a tenant's limits for an operator. Each change writes an entry to the activity log. */
+/** Each change writes an entry to the activity log. */
 export class LimitAdministration implements LimitSettings {
   readonly #client: DynamoDBDocumentClient;
   readonly #tables: StoreTables;
@@ -33,10 +33,7 @@ export class LimitAdministration implements LimitSettings {
     this.#pacing = pacing;
   }
 
-  /**
-   * Sets or removes a tenant's own limit.
-   * @throws UnknownTenantError if the tenant does not exist
-   */
+  /** @throws UnknownTenantError if the tenant does not exist */
   async set(bucket: Bucket, own: RateLimit | undefined): Promise<void> {
     if (!(await this.change(bucket, own))) throw new UnknownTenantError(bucket.tenantId);
   }

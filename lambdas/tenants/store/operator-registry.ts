@@ -45,7 +45,6 @@ const identityProviderSetting = z.object({
   ).optional(),
 });
 
-/** Identifies operators by the configured identity provider or, without one, by their keys. */
 export function configuredOperators(
   { documents, clock, entropy, digest, variables }: Platform,
   registryTable: string,
@@ -62,7 +61,6 @@ export function configuredOperators(
   return async (authorization) => (await loaded)(authorization);
 }
 
-/** Returns a function that identifies operators, and a function that checks whether a tenant exists. */
 export function operatorsForTenants(platform: Platform, registryTable: string) {
   const { documents, clock, entropy } = platform;
   return {

@@ -42,7 +42,6 @@ import { apiKeyItem, apiKeyUseKey, idOfKeyHash, type KeyRowPrefix, keyRowKey } f
 /** The clock and the source of randomness for the command line. */
 export const PACING: Pacing = { clock: systemClock, entropy: systemEntropy };
 
-/** Length of a secret key, in bytes (256 bits). */
 const KEY_BYTES = 32;
 const TENANT_BYTES = 10;
 /** Number of stored characters of a key: enough to distinguish two keys, too few to use one. */
@@ -57,10 +56,7 @@ export interface NewOperatorKey {
   /** The name of the person who uses the key. */
   readonly operator: string;
   readonly role: Role;
-  /**
-   * Time from which the key is rejected, in Unix milliseconds.
-   * @default the key does not expire
-   */
+  /** @default the key does not expire */
   readonly expiresAtMs?: number;
 }
 
@@ -85,9 +81,9 @@ export class UnknownTenantError extends Error {
 }
 
 /**
- * Creates tenants, and creates, replaces and revokes the keys of tenants and of operators. Each change is written in
- * one transaction with its entry in the activity log. The operators' API is the only deployed function that may create
- * and change keys. It can revoke operators' keys, but only the command line can create or replace them.
+ * Each change is written in one transaction with its entry in the activity log. The operators' API is the only deployed
+ * function that may create and change keys. It can revoke operators' keys, but only the command line can create or
+ * replace them.
  */
 export class TenantAdministration implements KeyAdministration {
   readonly #client: DynamoDBDocumentClient;
@@ -113,8 +109,6 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Creates a tenant.
-   *
    * @param options.id the tenant's id; an existing tenant with this id is not changed @default a random id
    * @param options.databases the PostgreSQL databases of the deployment; the tenant is placed into one of them
    * @default the only database
@@ -133,7 +127,6 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Creates an API key.
    * @returns the secret key, which cannot be retrieved later, because only its hash is stored
    * @throws UnknownTenantError if the tenant does not exist
    */
@@ -166,10 +159,7 @@ export class TenantAdministration implements KeyAdministration {
     return isWritten ? { key, summary } : undefined;
   }
 
-  /**
-   * Creates an operator's key.
-   * @returns the secret key, which cannot be retrieved later, because only its hash is stored
-   */
+  /** @returns the secret key, which cannot be retrieved later, because only its hash is stored */
   async createOperatorKey(wanted: NewOperatorKey): Promise<string> {
     const { key, row } = this.#newKey(wanted);
     await this.#write(this.#newKeyRows(row), {
@@ -181,10 +171,7 @@ export class TenantAdministration implements KeyAdministration {
     return key;
   }
 
-  /**
-   * Replaces a key.
-   * @returns the new secret key; undefined if no such valid key exists, or the key was already replaced
-   */
+  /** @returns the new secret key; undefined if no such valid key exists, or the key was already replaced */
   async rollKey(id: KeyId, overlapSeconds: number): Promise<string | undefined> {
     return (await this.makeSuccessor(id, overlapSeconds))?.key;
   }
@@ -213,8 +200,8 @@ export class TenantAdministration implements KeyAdministration {
   }
 
   /**
-   * Revokes a key. Processes that have cached the key reject it within ten seconds; all others reject it immediately.
-   * The command line may revoke the last owner key, because it can create another one.
+   * Processes that have cached the key reject it within ten seconds; all others reject it immediately. The command line
+   * may revoke the last owner key, because it can create another one.
    *
    *   A revokes B ── reads B, A ── B revoked if A is valid ✓
    *   B revokes A ──── reads A, B ──── A revoked if B is valid ✗ ── reads A: no other key is valid
@@ -248,7 +235,7 @@ export class TenantAdministration implements KeyAdministration {
         each.rolledTo === undefined &&
         !isRevokedOrExpired(each, nowMs),
     );
-    // Check the key that expires last. A key without an expiry counts as the last to expire.
+    // Check the key that expires last.
     const [other] = others.toSorted((left, right) => endOf(right) - endOf(left));
     if (other === undefined) throw new LastOwnerKeyError('no other owner has a valid key');
     const valid = 'attribute_not_exists(revokedAtMs) AND attribute_not_exists(rolledTo)';
@@ -279,7 +266,6 @@ export class TenantAdministration implements KeyAdministration {
     return [this.#newRow({ ...keyRowKey(kindOf(row), id), ...row }), this.#newRow(place)];
   }
 
-  /** Builds the update of a key. The update fails if the key is revoked or, for a replacement, already replaced. */
   #update(
     key: StoredApiKey | StoredOperatorKey,
     fields: Readonly<Partial<Pick<StoredApiKey, 'expiresAtMs' | 'revokedAtMs' | 'rolledTo'>>>,
@@ -307,10 +293,7 @@ export class TenantAdministration implements KeyAdministration {
     return { Put: { TableName: this.#table, Item: row, ConditionExpression: ROW_IS_NEW } };
   }
 
-  /**
-   * Writes a change with its activity entry.
-   * @returns false when a condition of the change fails; then nothing was written
-   */
+  /** @returns false when a condition of the change fails; then nothing was written */
   #write(
     change: readonly TransactItem[],
     activity: Pick<ActivityDraft, 'chain' | 'action' | 'about' | 'details'>,
@@ -318,7 +301,6 @@ export class TenantAdministration implements KeyAdministration {
     return this.#activity.record({ ...activity, actor: this.#actor, occurredAtMs: this.#pacing.clock.nowMs() }, change);
   }
 
-  /** Lists all tenants, oldest first. */
   async listTenants(): Promise<readonly TenantSummary[]> {
     const found = await this.#all((page: Page<TenantId>) => this.pageOfTenants(page));
     return found.toSorted((left, right) => left.createdAtMs - right.createdAtMs);
@@ -328,12 +310,10 @@ export class TenantAdministration implements KeyAdministration {
     return (await this.#page(RegistryRow.tenants, page)).map(parseTenant);
   }
 
-  /** Lists all keys of a tenant, oldest first. */
   async listApiKeys(owner: TenantId): Promise<readonly ApiKeySummary[]> {
     return (await this.#listKeys(owner)).flatMap((key) => ('operator' in key ? [] : [key]));
   }
 
-  /** Lists all keys of operators, oldest first. */
   async listOperatorKeys(): Promise<readonly OperatorKeySummary[]> {
     return (await this.#listKeys(undefined)).flatMap((key) => ('operator' in key ? [key] : []));
   }
@@ -400,11 +380,7 @@ export class TenantAdministration implements KeyAdministration {
   }
 }
 
-/**
- * Returns the id of a key.
- * @param text a key, or its id
- * @returns undefined when `text` is neither
- */
+/** @param text a key, or its id */
 export function keyIdIn(text: string): KeyId | undefined {
   if (KEY_ID.test(text)) return text as KeyId;
   return /^[so]k_/.test(text) ? idOfApiKey(text) : undefined;
@@ -414,7 +390,6 @@ export function idOfApiKey(key: string): KeyId {
   return idOfKeyHash(hashOfApiKey(key));
 }
 
-/** Returns the lower-case hexadecimal SHA-256 of a key, by which the key is found. */
 export function hashOfApiKey(key: string): string {
   return createHash('sha256').update(key).digest('hex');
 }
@@ -425,7 +400,6 @@ export function parseKey(item: Record<string, unknown>): StoredApiKey | StoredOp
   return { ...row, tenantId: tenantId(row.tenantId) };
 }
 
-/** Returns the rights that a key's successor gets. */
 function rightsOf(key: StoredApiKey | StoredOperatorKey): NewApiKey | NewOperatorKey {
   if ('operator' in key) return { operator: key.operator, role: key.role };
   return { tenantId: key.tenantId, mode: key.mode, scopes: key.scopes, name: key.name };
@@ -439,7 +413,6 @@ function endOf({ expiresAtMs = Number.MAX_SAFE_INTEGER }: StoredOperatorKey): nu
   return expiresAtMs;
 }
 
-/** Returns the activity chain and the action name for a change of this key. */
 function ofKey(
   key: StoredApiKey | StoredOperatorKey,
   change: 'rolled' | 'revoked',
@@ -452,7 +425,6 @@ function kindOf(key: StoredApiKey | StoredOperatorKey): KeyRowPrefix {
   return 'operator' in key ? RegistryRow.operatorKey : RegistryRow.apiKey;
 }
 
-/** Returns the partition with the ids of a tenant's keys or, without a tenant, of the operators' keys. */
 function keysOf(owner: TenantId | undefined): string {
   return owner === undefined ? RegistryRow.operatorKeys : `${RegistryRow.apiKeys}${owner}`;
 }
@@ -480,7 +452,7 @@ export function parseTenant(item: Record<string, unknown>): TenantSummary {
   return { id: tenantId(String(item[KeyAttribute.sort])), ...tenantItem.parse(item) };
 }
 
-/** Chooses one of the databases by a hash of the tenant's id. @returns undefined if there are no databases */
+/** @returns undefined if there are no databases */
 export function databaseOfNewTenant(id: TenantId, databases: readonly string[]): string | undefined {
   return databases[createHash('sha256').update(id).digest().readUInt32BE() % databases.length];
 }

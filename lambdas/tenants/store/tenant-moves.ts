@@ -9,14 +9,14 @@ import { parseTenantPlace, type TenantPlace } from './tenant-shards.ts';
 /** A run of the command that moves a tenant. Only the latest run of a tenant can change the tenant's row. */
 export interface TenantMove {
   readonly tenantId: TenantId;
-  /** Number of the run. Each run has a greater number than earlier ones, even if it continues or aborts a move. */
+  /** Each run has a greater number than earlier ones, even if it continues or aborts a move. */
   readonly run: number;
   /** The names of the databases. */
   readonly from: string;
   readonly to: string;
 }
 
-/** Changes the database of a tenant. Used only by an operator's command. */
+/** Used only by an operator's command. */
 export class TenantMoves {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -28,7 +28,6 @@ export class TenantMoves {
     this.#pacing = pacing;
   }
 
-  /** Reads the tenant's database and its moves. @returns undefined if the tenant does not exist */
   async read(id: TenantId): Promise<TenantPlace | undefined> {
     const get = { TableName: this.#table, Key: tenantRowKey(id), ConsistentRead: true };
     const { Item } = await readWithRetries(this.#pacing, () => this.#client.send(new GetCommand(get)));
@@ -54,7 +53,7 @@ export class TenantMoves {
     });
   }
 
-  /** Makes the target database the tenant's database. @returns false if a later run has begun */
+  /** @returns false if a later run has begun */
   async switch({ tenantId, run, to }: TenantMove): Promise<boolean> {
     return this.#update(tenantId, {
       UpdateExpression: 'SET #shard = :to',

@@ -73,14 +73,12 @@ export function parseOwner(item: Record<string, unknown>): { readonly name: stri
   return { name: row[KeyAttribute.sort], owner: { tenantId: tenantId(row.tenantId), mode: row.mode } };
 }
 
-/** Maximum number of tenants that a process caches. */
 const MAX_CACHED = 1_000;
 
 export function tenantRowKey(id: TenantId): Record<string, string> {
   return { [KeyAttribute.partition]: RegistryRow.tenants, [KeyAttribute.sort]: id };
 }
 
-/** Returns a function that checks whether a tenant exists. A process caches the tenants that exist. */
 export function knownTenants(client: DynamoDBDocumentClient, TableName: string, pacing: Pacing): IsTenant {
   const known = new Set<TenantId>();
   return async (id) => {

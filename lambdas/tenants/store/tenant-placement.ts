@@ -17,8 +17,8 @@ interface TenantPlacementTools {
 }
 
 /**
- * Tenants per page. A transaction has at most 100 items (Amazon DynamoDB API reference, "TransactWriteItems"), and one
- * of them is a check.
+ * A transaction has at most 100 items (Amazon DynamoDB API reference, "TransactWriteItems"), and one of them is a
+ * check.
  */
 const PAGE = 99;
 
@@ -56,14 +56,11 @@ export class TenantPlacement {
     const { Item } = await readWithRetries(pacing, () => client.send(new GetCommand(get)));
     const shard = Item === undefined ? undefined : shardIn(Item);
     if (shard !== undefined) return this.#names.includes(shard) ? shard : undefined;
-    // With a single database, every tenant is in it.
     if (this.#names.length === 1) return this.#names[0];
     return Item === undefined ? undefined : databaseOfNewTenant(id, this.#names);
   }
 
   /**
-   * Reads a page of the tenants.
-   *
    * @param after the last tenant of the previous page
    * @returns the writes that assign a database to tenants without one, and `next`: the last tenant of the page, absent
    * on the last page

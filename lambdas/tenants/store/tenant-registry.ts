@@ -19,19 +19,16 @@ export const apiKeyItem = z.object({
   revokedAtMs: z.int().exactOptional(),
 });
 
-/** Partition prefixes of rows that store keys. */
 export type KeyRowPrefix = typeof RegistryRow.apiKey | typeof RegistryRow.operatorKey;
 
 export function keyRowKey(row: KeyRowPrefix, id: KeyId): Record<string, string> {
   return { [KeyAttribute.partition]: `${row}${id}`, [KeyAttribute.sort]: 'KEY' };
 }
 
-/** Returns the key of the row that stores the last use of an API key or an operator's key. */
 export function apiKeyUseKey(id: KeyId): Record<string, string> {
   return { [KeyAttribute.partition]: `${RegistryRow.apiKeyUse}${id}`, [KeyAttribute.sort]: 'USE' };
 }
 
-/** Reads and writes the rows of keys and of their last use. */
 export class KeyRows {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -70,7 +67,7 @@ export class DynamoDbApiKeyRegistry extends KeyRows implements ApiKeyRegistry {
   }
 }
 
-/** Derives a key's id from its hash. The id can be computed from the key, and identifies the key's row. */
+/** The id can be computed from the key, and identifies the key's row. */
 export function idOfKeyHash(keyHash: string): KeyId {
   return keyIdOf(Buffer.from(keyHash, 'hex'));
 }

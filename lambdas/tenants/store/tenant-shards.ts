@@ -19,13 +19,10 @@ const placeItem = z.object({
 /** The placement of a tenant, as its row states it: its database, and its moves between databases. */
 export type TenantPlace = Readonly<z.infer<typeof placeItem>>;
 
-/** Code of the error when a tenant has no row. */
 export const TENANT_MISSING = 'tenant_missing';
 
-/** Maximum number of tenants that a process caches. */
 const MAX_CACHED = 10_000;
 
-/** Looks up which database each tenant is in, and caches the result for `validMs`. */
 export class TenantShards {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;
@@ -40,9 +37,7 @@ export class TenantShards {
     this.#validMs = validMs;
   }
 
-  /**
-   * Returns a tenant's placement. @throws RetryableError if the row does not exist (`TENANT_MISSING`) or cannot be read
-   */
+  /** @throws RetryableError if the row does not exist (`TENANT_MISSING`) or cannot be read */
   async of(id: TenantId): Promise<TenantPlace> {
     const atMs = this.#pacing.clock.nowMs();
     const known = this.#known.get(id);
