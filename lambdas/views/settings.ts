@@ -5,10 +5,6 @@ import { queueUrl, readVariables, tableName, type Variables } from '../kernel/pl
 const views = z.object({ [Environment.viewsTable]: tableName });
 const projector = views.extend({ [Environment.parkingQueueUrl]: queueUrl });
 
-/**
- * Reads the name of the Views table.
- * @throws Error naming the variable that is missing or wrong
- */
 export function readViewsTable(environment: Variables): string {
   return readVariables(views, environment)[Environment.viewsTable];
 }
@@ -18,10 +14,6 @@ export interface ProjectorConfig {
   readonly parkingQueueUrl: string;
 }
 
-/**
- * Reads the settings of the projector.
- * @throws Error naming the variable that is missing or wrong
- */
 export function readProjectorConfig(environment: Variables): ProjectorConfig {
   const data = readVariables(projector, environment);
   return { viewsTable: data[Environment.viewsTable], parkingQueueUrl: data[Environment.parkingQueueUrl] };

@@ -34,7 +34,7 @@ import type { ChainId } from '../../payments/ids.ts';
  * or write separate rows.
  */
 
-/** A tenant in a mode. Only operators' queries and commands, and jobs, read rows of more than one owner. */
+/** Only operators' queries and commands, and jobs, read rows of more than one owner. */
 export interface ViewOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;
@@ -46,7 +46,7 @@ export interface ViewKey {
   readonly sort: string;
 }
 
-/** The partitions that together form one list. Each row is in exactly one of them. */
+/** Each row is in exactly one of the partitions. */
 export interface ViewList {
   readonly partitions: readonly string[];
   /**
@@ -71,8 +71,8 @@ export function statusPartition(owner: ViewOwner, status: PaymentStatus, id: Pay
 }
 
 /**
- * Returns the partition of the payments with one reference. The partition is small, and therefore not sharded: a
- * reference has at most one payment that is neither failed nor canceled, and only a few failed or canceled ones.
+ * The partition is small, and therefore not sharded: a reference has at most one payment that is neither failed nor
+ * canceled, and only a few failed or canceled ones.
  */
 export function referencePartition(owner: ViewOwner, reference: string): string {
   return `${ViewsRow.reference}${owned(owner)}#${reference}`;
@@ -114,10 +114,7 @@ function orderStatusShard(owner: ViewOwner, status: OrderStatus, shard: number):
   return `${ViewsRow.order}${owned(owner)}#${status}#${shard}`;
 }
 
-/**
- * Returns the partition of an owner's disputes. It is not sharded, because only one in several hundred payments is
- * disputed.
- */
+/** Not sharded, because only one in several hundred payments is disputed. */
 export function disputePartition(owner: ViewOwner): string {
   return `${ViewsRow.dispute}${owned(owner)}`;
 }
@@ -151,7 +148,6 @@ function typeShard(owner: ViewOwner, type: PublicEventType, shard: number): stri
 
 // ------------------------------------------------------------------------------------------------------------- entries
 
-/** Returns the sort key of an entry. Entries are sorted by time, then payment, then sequence. */
 export function entrySortKey({
   occurredAtMs,
   paymentId,
@@ -176,10 +172,7 @@ function bookShard(owner: ViewOwner, book: Account | 'all', shard: number): stri
   return `${ViewsRow.book}${owned(owner)}#${book}#${shard}`;
 }
 
-/**
- * Returns the partition of an owner's daily totals, with one row for each day that is closed or being closed. Payments
- * do not update these rows, so none of them is hot.
- */
+/** One row for each day that is closed or being closed. Payments do not update these rows, so none of them is hot. */
 export function totalsPartition(owner: ViewOwner): string {
   return `${ViewsRow.total}${owned(owner)}`;
 }
@@ -190,7 +183,7 @@ export function totalKey(owner: ViewOwner, dayMs: number): ViewKey {
 
 // ---------------------------------------------------------------------------------------------------------------- other
 
-/** Returns the key of the row that marks an event as projected. Every event, public or not, has such a row. */
+/** Every event, public or not, has a row that marks it as projected. */
 export function projectedKey(chainId: ChainId, sequence: number): ViewKey {
   return { partition: `${ViewsRow.projected}${chainId}`, sort: sequenceDigits(sequence) };
 }
@@ -204,10 +197,7 @@ export const ALL_MISMATCHES = ViewsRow.allMismatches;
 /** The partition of all payments and orders in review. It is not sharded, because they are few. */
 export const REVIEWS = ViewsRow.reviews;
 
-/**
- * Returns the partition of one owner's mismatches. Without an owner, returns the partition of the mismatches about
- * charges that have no known payment.
- */
+/** Without an owner, returns the partition of the mismatches about charges that have no known payment. */
 export function mismatchPartition(owner: ViewOwner | undefined): string {
   return owner === undefined ? ViewsRow.mismatch : `${ViewsRow.mismatch}${owned(owner)}`;
 }
@@ -226,12 +216,11 @@ export function isOfComparison({ partition }: Pick<ViewKey, 'partition'>): boole
 export const FIRST_SORT_KEY = '0';
 export const LAST_SORT_KEY = ':';
 
-/** Parses the time in a sort key, in Unix milliseconds; NaN if it contains no time. */
+/** Unix milliseconds; NaN if the sort key contains no time. */
 export function timeOf(place: string): number {
   return Number(place.slice(0, TIME_DIGITS));
 }
 
-/** Parses the id in a sort key. */
 export function idOf(place: string): string {
   return place.slice(TIME_DIGITS + 1);
 }

@@ -35,14 +35,13 @@ import { type VolumeContribution, volumeContribution } from './volumes.ts';
 export interface ViewRow extends ViewKey {
   /** The partition of the index `lists` that also contains the row. */
   readonly list?: string;
-  /** Id of the payment or order from which the row is derived. Absent in a daily total and in a mismatch. */
+  /** Absent in a daily total and in a mismatch. */
   readonly chainId?: ChainId;
   readonly sequence: number;
   /** Content as JSON. */
   readonly body: string;
 }
 
-/** The rows that result from one event. */
 export interface EventViews {
   readonly owner: ViewOwner;
   readonly occurredAtMs: number;
@@ -63,13 +62,12 @@ export interface EventViews {
    * written or deleted in the transaction that replaces the first of the `heads`.
    */
   readonly review: ViewKey & { readonly row?: ViewRow };
-  /** The row that marks the event as projected. It is written last: if it exists, all rows above were written. */
+  /** Written last: if this row exists, all rows above were written. */
   readonly projectedMark: ViewRow;
 }
 
 export const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the start of the UTC day of `ms`, in Unix milliseconds. */
 export function dayOf(ms: number): number {
   return Math.floor(ms / DAY_MS) * DAY_MS;
 }
@@ -159,7 +157,6 @@ function reviewOf(
   return { ...key, row: { ...key, chainId, sequence, body } };
 }
 
-/** Returns whether a payment or order is in review, according to the row with its current state. */
 export function isInReview({ body }: Pick<ViewRow, 'body'>): boolean {
   return (JSON.parse(body) as { readonly status?: string }).status === IN_REVIEW;
 }
@@ -179,7 +176,6 @@ export function isPublicType(type: string): type is PublicEventType {
   return PUBLIC_EVENT_TYPES.some((each) => each === type);
 }
 
-/** The fields of a payment that the lists use. */
 interface PaymentFields {
   readonly id: PaymentId;
   readonly status: PaymentStatus;
@@ -221,25 +217,22 @@ interface OrderHeadBody {
   readonly status: OrderStatus;
 }
 
-/** The content of a row in the list of reviews. */
 export interface ReviewBody extends ViewOwner {
   /** Time of the event that began the review. Unix milliseconds. */
   readonly sinceMs: number;
   /** Minor units. Absent for an order. */
   readonly amountMinor?: number;
   readonly currency?: string;
-  /** The payment's failure code. */
   readonly failureCode?: string;
 }
 
 const IN_REVIEW = 'needs_review' satisfies PaymentStatus & OrderStatus;
 
-/** The content of a dispute's row. */
 export interface DisputeHeadBody {
   readonly status: Dispute['status'];
 }
 
-/** The content of an event's row. Daily volumes are sums of these rows. */
+/** Daily volumes are sums of these rows. */
 export type EventBody = VolumeContribution;
 
 function eventRow(

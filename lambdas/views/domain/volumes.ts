@@ -1,7 +1,6 @@
 import { type EventObject, PUBLIC_EVENT_TYPES, type PublicEventType } from '../../events/domain/event.ts';
 import { invariant } from '../../kernel/invariant.ts';
 
-/** The contribution of an event to its day's volume. */
 export interface VolumeContribution {
   readonly type: PublicEventType;
   readonly currency: string;
@@ -24,8 +23,8 @@ export type Volumes = ReadonlyMap<string, Volume>;
 export const NO_VOLUMES: Volumes = new Map();
 
 /**
- * Returns an event's contribution to its day's volume. For `payment.completed`, the amount is the captured amount;
- * otherwise, it is the amount of the payment, order, refund or dispute that the event concerns.
+ * For `payment.completed`, the amount is the captured amount; otherwise, it is the amount of the payment, order, refund
+ * or dispute that the event concerns.
  */
 export function volumeContribution(type: PublicEventType, { data }: Pick<EventObject, 'data'>): VolumeContribution {
   const { object } = data;
@@ -63,7 +62,6 @@ function sameVolume({ count, amount }: Volume, right: Volume | undefined): boole
   return right !== undefined && count === right.count && amount === right.amount;
 }
 
-/** Compares volumes by currency, then by the order of {@link PUBLIC_EVENT_TYPES}. */
 export function byCurrencyThenType(left: Volume, right: Volume): number {
   if (left.currency !== right.currency) return left.currency < right.currency ? -1 : 1;
   return PUBLIC_EVENT_TYPES.indexOf(left.type) - PUBLIC_EVENT_TYPES.indexOf(right.type);

@@ -3,16 +3,15 @@ import { parsePaymentId } from '../../payments/ids.ts';
 import type { BooksOwner, EntryPosition } from '../use/ledger-reader.ts';
 
 const PREFIX = 'ent_';
-/** Pattern of a decoded entry id: time, payment, sequence, leg, checksum. */
 const ENTRY_ID =
   /^(?<at>0|[1-9]\d{0,14}) (?<payment>\S+) (?<sequence>[1-9]\d{0,5}) (?<leg>0|[1-9]\d{0,3}) (?<checksum>[0-9a-f]{12})$/;
 /**
- * Length of the checksum in bytes. 48 bits are enough to reject invented ids. Even if an invented id were accepted, the
- * read would be limited to the caller's own entries.
+ * 48 bits are enough to reject invented ids. Even if an invented id were accepted, the read would be limited to the
+ * caller's own entries.
  */
 const CHECKSUM_BYTES = 6;
 
-/** Returns the id of an entry. The id is also a page cursor, and is valid only for the entry's owner. */
+/** The id is also a page cursor, and is valid only for the entry's owner. */
 export function entryId(digest: Pick<Digest, 'sha256'>, owner: BooksOwner, position: EntryPosition): string {
   const { occurredAtMs, paymentId, sequence, leg } = position;
   const place = `${occurredAtMs} ${paymentId} ${sequence} ${leg}`;
@@ -20,7 +19,6 @@ export function entryId(digest: Pick<Digest, 'sha256'>, owner: BooksOwner, posit
 }
 
 /**
- * Parses the id of an entry.
  * @returns undefined when the text is not an entry id that was derived for this owner; whether the entry exists is not
  * checked
  */

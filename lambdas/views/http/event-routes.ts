@@ -63,5 +63,4 @@ const getEvent = reading({
   },
 });
 
-/** The read-only routes for events and for reports about events. */
 export const EVENT_ROUTES: readonly TenantEndpoint<EventsTools>[] = [getEvents, getEvent, getVolumes];

@@ -18,8 +18,8 @@ import { entryId, parseEntryId } from './entry-id.ts';
 import { balanceList, ledgerEntry, ledgerEntryList } from './list-answers.ts';
 
 /**
- * Tools of the ledger's read routes. Lists of entries and balances are read from the Views, which lag by seconds. A
- * single entry, and the entries of a single payment, are read from the Ledger.
+ * Lists of entries and balances are read from the Views, which lag by seconds. A single entry, and the entries of a
+ * single payment, are read from the Ledger.
  */
 export interface LedgerReadTools extends ListEntriesTools {
   readonly digest: Digest;
@@ -105,7 +105,6 @@ function tooRareOrThrow(error: unknown): 'too_rare' {
   throw error;
 }
 
-/** Renders an entry for the API, with amounts in minor units and the time in Unix seconds. */
 function entryObject(digest: Digest, owner: BooksOwner, entry: LedgerEntry): Record<string, unknown> {
   const { paymentId, sequence, type, account, direction, amountMinor, currency, occurredAtMs } = entry;
   return {
@@ -136,7 +135,6 @@ const getEntry = reading({
   },
 });
 
-/** Reads only the transition that the id names. The id contains the entry's position. */
 async function showEntry({ tools, caller, request, id }: ReadingCall<LedgerReadTools>): Promise<Handled> {
   const place = parseEntryId(tools.digest, caller, id);
   const page = place === undefined ? undefined : { afterSequence: place.sequence - 1, limit: 1 };
@@ -196,7 +194,6 @@ async function showBalances(call: ReadingCall<LedgerReadTools, typeof balancesQu
   }
 }
 
-/** Renders a balance for the API, with amounts in minor units. */
 function balanceObject({ account, currency, debitMinor, creditMinor, normal, balanceMinor }: DirectedBalance) {
   return {
     object: 'balance',
@@ -209,5 +206,4 @@ function balanceObject({ account, currency, debitMinor, creditMinor, normal, bal
   };
 }
 
-/** The read-only routes for entries and balances of the Ledger. */
 export const LEDGER_READ_ROUTES: readonly TenantEndpoint<LedgerReadTools>[] = [getEntries, getEntry, getBalances];

@@ -20,7 +20,6 @@ export const ordersQuery = z
   })
   .refine(hasOneCursor, ONE_CURSOR);
 
-/** Read-only route that lists orders. */
 export const getOrders = reading({
   path: '/v1/orders',
   scope: Scopes.paymentsRead,

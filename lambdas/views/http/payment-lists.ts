@@ -12,7 +12,7 @@ import { type ListDisputesTools, listDisputes } from '../use/list-disputes.ts';
 import { type ListPaymentsTools, listPayments } from '../use/list-payments.ts';
 import { disputeList, LAGS, paymentList } from './list-answers.ts';
 
-/* Routes that list payments and disputes. The API documentation is generated from their query schemas. */
+/* The API documentation is generated from the query schemas of these routes. */
 
 /** Filters that are also available to operators. */
 export const paymentFilters = {
@@ -105,5 +105,4 @@ const getDisputes = reading({
   },
 });
 
-/** Read-only routes that list payments and disputes. */
 export const PAYMENT_LIST_ROUTES: readonly TenantEndpoint<ListPaymentsTools>[] = [getPayments, getDisputes];

@@ -36,17 +36,14 @@ export class Projector {
     this.#tools = tools;
   }
 
-  /**
-   * Projects one event and closes the completed days of its owner.
-   * @throws as {@link projectEvent}
-   */
+  /** @throws as {@link projectEvent} */
   async take(event: PayonceEvent): Promise<'projected' | 'projected_before'> {
     const projected = await projectEvent(this.#tools, event);
     await this.#closeDays({ tenantId: event.tenant, mode: event.mode });
     return projected;
   }
 
-  /** Closes completed days. If this fails, a later event closes them: closed days only speed up balance reads. */
+  /** If closing fails, a later event closes the days: closed days only speed up balance reads. */
   async #closeDays(owner: ViewOwner): Promise<void> {
     const name = `${owner.tenantId}#${owner.mode}`;
     const nowMs = this.#tools.clock.nowMs();

@@ -14,7 +14,6 @@ import { PAYMENT_LIST_ROUTES } from './payment-lists.ts';
 
 export type ReadTools = ReadChargesTools & ListPaymentsTools & EventsTools & LedgerReadTools;
 
-/** Routes of the read-only function: payments and their parts, events, reports, ledger entries and balances. */
 export const READ_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   getPayment,
   getTransitions,
@@ -26,5 +25,5 @@ export const READ_ROUTES: readonly TenantEndpoint<ReadTools>[] = [
   ...LEDGER_READ_ROUTES,
 ];
 
-/** Routes of all functions that share these paths. The `Allow` header lists methods in this order. */
+/** The `Allow` header lists methods in this order. */
 export const READ_PATHS: readonly RoutePath[] = [...Object.values(PAYMENT_POSTS), ...READ_ROUTES];

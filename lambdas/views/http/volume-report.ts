@@ -17,7 +17,7 @@ import { volumeList } from './list-answers.ts';
  */
 const MAX_DAYS = 92;
 
-/** Query parameters of the report. The API documentation is generated from this schema. */
+/** The API documentation is generated from this schema. */
 const volumesQuery = z
   .strictObject({
     from: day('The first day, in UTC.'),
@@ -73,7 +73,6 @@ async function showVolumes({ tools, caller, request, query }: VolumesCall): Prom
   }
 }
 
-/** Renders one volume. Amounts are in minor units. */
 function volumeObject({ dayMs, currency: code, type, count, amountMinor }: DayVolume): Record<string, unknown> {
   return { object: 'volume', date: dayText(dayMs), currency: code, outcome: type, count, amount: amountMinor };
 }

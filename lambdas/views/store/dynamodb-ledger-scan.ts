@@ -12,7 +12,7 @@ import type { ScanPage, ScanRequest } from '../use/view-store.ts';
 /** Number of rows per step, a few hundred kilobytes in total. */
 const PAGE = 250;
 
-/** Scans the whole Ledger. Only for operators' commands. */
+/** Only for operators' commands. */
 export class DynamoDbLedgerScan implements LedgerScan {
   readonly #client: DynamoDBDocumentClient;
   readonly #table: string;

@@ -43,8 +43,8 @@ const rowItem = z.object({
 });
 
 /**
- * Stores the Views in DynamoDB. `domain/lists.ts` defines the rows' keys. At high peak rates, the partitions of lists
- * are divided into parts, which callers do not see.
+ * `domain/lists.ts` defines the rows' keys. At high peak rates, the partitions of lists are divided into parts, which
+ * callers do not see.
  */
 export class DynamoDbViews implements ViewStore, ViewScan {
   readonly #client: DynamoDBDocumentClient;

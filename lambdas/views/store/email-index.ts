@@ -13,8 +13,8 @@ const { name: index, partitionKey, sortKey } = RegistryTable.emailIndex;
 const entry = z.object({ [KeyAttribute.partition]: z.string(), [partitionKey]: z.string(), [sortKey]: z.string() });
 
 /**
- * Returns a reader that lists the payments and orders with a given e-mail address. It reads an index of the details
- * rows in the Registry. The index is eventually consistent. An erasure removes a row together with its index entry.
+ * Reads an index of the details rows in the Registry. The index is eventually consistent. An erasure removes a row
+ * together with its index entry.
  */
 export function emailIndex(
   client: DynamoDBDocumentClient,

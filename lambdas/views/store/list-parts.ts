@@ -17,10 +17,7 @@ function isDivided(partition: string): boolean {
   return DIVIDED_LISTS.some((prefix) => partition.startsWith(prefix));
 }
 
-/**
- * Returns the stored partition of a row, in the table or in the index. A partition that already names a part stays
- * unchanged.
- */
+/** A partition that already names a part stays unchanged. */
 export function storedPartition({ partition, sort }: ViewKey): string {
   if (!isDivided(partition)) return partition;
   const named = PART.exec(partition)?.groups;
@@ -54,7 +51,6 @@ export function partsOf(partition: string, until: string): readonly string[] {
   return Array.from({ length: listParts }, (_, part) => partName(partition, part));
 }
 
-/** Returns the maximum number of parts of a partition. */
 export function maxParts(): number {
   return mostShards().listParts;
 }

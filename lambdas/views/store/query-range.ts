@@ -12,20 +12,14 @@ export interface RowSource {
   readonly client: DynamoDBDocumentClient;
   readonly pacing: Pacing;
   readonly table: string;
-  /**
-   * The name of the index to query.
-   * @default the table
-   */
+  /** @default the table */
   readonly index?: string;
   readonly partitionKey: string;
   readonly sortKey: string;
   readonly parse: (item: Item) => ViewRow;
 }
 
-/**
- * Maximum number of queries per page. A query returns at most 1 MB, so a page of a thousand rows of at most 4 KB takes
- * four queries.
- */
+/** A query returns at most 1 MB, so a page of a thousand rows of at most 4 KB takes four queries. */
 const MAX_QUERIES = 16;
 
 /** Implements `ViewStore.range`. */

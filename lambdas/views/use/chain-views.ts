@@ -27,10 +27,7 @@ export interface ChainViews {
   readonly events: readonly EventViews[];
 }
 
-/**
- * Reads one payment or order from the Ledger with strong consistency, and derives its rows.
- * @returns undefined when no such payment or order exists
- */
+/** Reads one payment or order from the Ledger with strong consistency, and derives its rows. */
 export async function readChainViews(tools: LedgerTools, id: ChainId): Promise<ChainViews | undefined> {
   const events = isOrderId(id) ? await orderEvents(tools, id) : await paymentEvents(tools, id);
   return events === undefined ? undefined : { ...events, events: events.events.map(viewsOf).toReversed() };
@@ -63,7 +60,6 @@ function ownerOf({ tenantId, mode }: ViewOwner): ViewOwner {
 }
 
 /**
- * Compares the rows that are derived from the Ledger with the stored rows.
  * @returns the keys of derived rows that are missing or stored differently, assuming that all events were projected;
  * also the key of a row in the list of reviews that should not exist. The marks of projected events are not compared,
  * because an event without a mark is republished
@@ -141,7 +137,6 @@ export async function restoreHeads(views: ViewStore, { events }: ChainViews): Pr
   }
 }
 
-/** Returns the change that the list of reviews needs, if any. */
 async function reviewToRestore(
   views: Pick<ViewStore, 'read'>,
   newest: ChainViews['events'][number],
@@ -150,10 +145,7 @@ async function reviewToRestore(
   return key === undefined ? [] : [{ key, ...defined({ to: newest.review.row }) }];
 }
 
-/**
- * Returns the newest version of each head, a row with the current state.
- * @param events newest first
- */
+/** @param events newest first */
 function newestHeads(events: readonly EventViews[]): readonly ViewRow[] {
   const byKey = new Map<string, ViewRow>();
   for (const head of events.flatMap(({ heads }) => heads)) {

@@ -14,10 +14,7 @@ const DAYS_AT_ONCE = 5;
  */
 const MAX_BATCHES = 400;
 
-/**
- * Creates the job that closes the completed days of every tenant in every mode. The job counts closed days as done, and
- * each owner with days that remain as left.
- */
+/** The job counts closed days as done, and each owner with days that remain as left. */
 export function closeAllDaysJob(tools: CloseAllDaysTools): Job<ViewOwner> {
   return {
     page: async (cursor, limit) => {

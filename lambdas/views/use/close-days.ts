@@ -46,9 +46,8 @@ const MAX_DAYS = 15_000;
 const MARK_MS = 5 * 60 * 1000;
 
 /**
- * Body of a day's row: a mark or a total. With a mark, the process that closes the day can find out whether the day has
- * changed, and rivals see that the day is being closed. Rivals do not replace each other's marks; otherwise, none of
- * them would finish. Balances ignore marks.
+ * With a mark, the process that closes the day can find out whether the day has changed, and rivals see that the day is
+ * being closed. Rivals do not replace each other's marks; otherwise, none of them would finish. Balances ignore marks.
  */
 type TotalBody =
   | { readonly kind: 'mark'; readonly token: OwnerToken; readonly atMs: number }
@@ -108,10 +107,7 @@ export async function closeDays(tools: CloseDaysTools, owner: ViewOwner, atMost:
   return { closed, more: closed < tried || others > 0 };
 }
 
-/**
- * Finds the day of the owner's first event.
- * @returns Unix milliseconds; undefined without events
- */
+/** @returns Unix milliseconds; undefined without events */
 async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | undefined> {
   const range = { from: FIRST_SORT_KEY, until: LAST_SORT_KEY, limit: 1 };
   // The first list contains the public events; the second one contains the postings of all events.
@@ -122,8 +118,7 @@ async function firstDayOf(views: ViewStore, owner: ViewOwner): Promise<number | 
 }
 
 /**
- * Writes a mark, sums the entries and the events, and replaces the mark with the total. A projector that adds an entry
- * to the day deletes the mark.
+ * A projector that adds an entry to the day deletes the mark.
  *
  * @returns false when the day has changed since the mark, or a rival is closing it
  */
@@ -175,10 +170,7 @@ function isMarked({ body }: ViewRow, nowMs: number): boolean {
   return total.kind === 'mark' && Math.abs(nowMs - total.atMs) < MARK_MS;
 }
 
-/**
- * Reads the sums of a day's row.
- * @returns undefined when the day is not closed yet
- */
+/** @returns undefined when the day is not closed yet */
 export function closedSums({ body }: ViewRow): Sums | undefined {
   const total = JSON.parse(body) as TotalBody;
   if (total.kind === 'mark') return undefined;
@@ -190,10 +182,7 @@ export function closedSums({ body }: ViewRow): Sums | undefined {
   );
 }
 
-/**
- * Reads the volumes of a day's row.
- * @returns undefined when the day is not closed yet, or was closed without volumes
- */
+/** @returns undefined when the day is not closed yet, or was closed without volumes */
 export function closedVolumes({ body }: ViewRow): Volumes | undefined {
   const total = JSON.parse(body) as TotalBody;
   if (total.kind === 'mark' || total.volumes === undefined) return undefined;
@@ -212,13 +201,12 @@ export async function totalRows(views: Pick<ViewStore, 'range'>, owner: ViewOwne
 }
 
 export interface Period {
-  /** Start of the period (inclusive), in Unix milliseconds. */
+  /** Inclusive. */
   readonly fromMs?: number;
-  /** End of the period (exclusive), in Unix milliseconds. */
+  /** Exclusive. */
   readonly untilMs?: number;
 }
 
-/** Sums the postings of a period. */
 export async function sumEntries(
   views: Pick<ViewStore, 'range'>,
   owner: ViewOwner,
@@ -233,7 +221,7 @@ export async function sumEntries(
 }
 
 /**
- * Counts the events of each day in a period, and sums their amounts. A day without events has no entry.
+ * A day without events has no entry.
  *
  * @returns undefined when an earlier version projected one of the events, so that its row contains no amount; a rebuild
  * replaces such rows
@@ -256,7 +244,6 @@ export async function sumVolumes(
   return isWhole ? days : undefined;
 }
 
-/** Reads all rows of a period. The partitions of the list are read concurrently. */
 async function eachPage(
   views: Pick<ViewStore, 'range'>,
   { partitions }: ViewList,

@@ -14,14 +14,14 @@ export interface ListDisputesTools {
   readonly store: PaymentStore;
 }
 
-/** Query for a page of disputes. Its cursors are dispute ids from the request, not yet validated. */
+/** The cursors are dispute ids from the request, not yet validated. */
 export interface ListDisputes extends ListPage {
   readonly status?: Dispute['status'];
 }
 
 /**
- * Returns a page of the caller's disputes, newest first, each in its current state. Each row's `body` is the API
- * object. A status filter needs no separate list, because there are few disputes, and their rows contain the status.
+ * Each row's `body` is the API object. A status filter needs no separate list, because there are few disputes, and
+ * their rows contain the status.
  *
  * @throws RetryableError when the page cannot be read now
  */

@@ -23,25 +23,21 @@ export interface ListEntries {
   readonly payment?: string;
   readonly account?: Account;
   readonly currency?: string;
-  /** Start of the time range (inclusive), in Unix milliseconds. */
+  /** Inclusive. */
   readonly fromMs?: number;
-  /** End of the time range (exclusive), in Unix milliseconds. */
+  /** Exclusive. */
   readonly untilMs?: number;
   readonly after?: EntryPosition;
   readonly limit: number;
 }
 
-/**
- * Outcome of listing entries. A payment of another tenant results in `not_found`, so that the response reveals nothing
- * about the payment.
- */
+/** A payment of another tenant results in `not_found`, so that the response reveals nothing about the payment. */
 export type ListEntriesOutcome =
   | { readonly kind: 'not_found' }
   | { readonly kind: 'found'; readonly entries: readonly LedgerEntry[]; readonly hasMore: boolean };
 
 /**
- * Returns a page of the caller's entries, oldest first. With a payment filter, reads the entries from the payment's
- * partition of the Ledger.
+ * Oldest first.
  * @throws as {@link LedgerReader.entries}
  */
 export async function listEntries(
@@ -59,7 +55,6 @@ export async function listEntries(
   return paged(entriesOf(chain.transitions, query), limit);
 }
 
-/** Returns the entries that match a query, in the order of their positions. */
 export function entriesOf(
   transitions: readonly Transition[],
   { account, currency, fromMs = -Infinity, untilMs = Infinity, after, limit }: Omit<EntryQuery, keyof BooksOwner>,
@@ -76,7 +71,6 @@ export function entriesOf(
     .slice(0, limit);
 }
 
-/** Returns one page. An entry beyond the limit shows that more entries follow. */
 function paged(entries: readonly LedgerEntry[], limit: number): ListEntriesOutcome {
   return { kind: 'found', entries: entries.slice(0, limit), hasMore: entries.length > limit };
 }

@@ -20,7 +20,7 @@ export interface ListOrdersTools {
   readonly emailIndex: Pick<ViewStore, 'range'>;
 }
 
-/** Query for a page of orders. Its cursors are order ids from the request, not yet validated. */
+/** The cursors are order ids from the request, not yet validated. */
 export interface ListOrders extends ListPage {
   readonly status?: OrderStatus;
   /** Case-insensitive. */
@@ -28,9 +28,8 @@ export interface ListOrders extends ListPage {
 }
 
 /**
- * Returns a page of the caller's orders, newest first. Each order is read in its current state, because most changes to
- * an order cause no event. Each row's `body` is the API object. With a status filter, orders that no longer have this
- * status are omitted.
+ * Each order is read in its current state, because most changes to an order cause no event. Each row's `body` is the
+ * API object. With a status filter, orders that no longer have this status are omitted.
  *
  * @throws RetryableError when the page cannot be read now
  */

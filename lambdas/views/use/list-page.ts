@@ -5,15 +5,14 @@ import type { ViewRow } from '../domain/views.ts';
 import { mergedRows } from './merged-rows.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** Query for one page of a list, newest first. */
 export interface ListPage {
   /** Sort key after which the page begins: the page contains the rows directly after it, which are older. */
   readonly after?: string;
   /** Sort key before which the page ends: the page contains the rows directly before it, which are newer. */
   readonly before?: string;
-  /** Start of the range of creation times (inclusive), in Unix seconds. */
+  /** Inclusive, in Unix seconds. */
   readonly createdFrom?: number;
-  /** End of the range of creation times (exclusive), in Unix seconds. */
+  /** Exclusive, in Unix seconds. */
   readonly createdTo?: number;
   readonly limit: number;
 }
@@ -33,15 +32,12 @@ export interface Shown {
    * @default every row matches
    */
   readonly matches?: (row: ViewRow) => boolean | undefined;
-  /**
-   * Loads the object for a row.
-   * @returns the row with the API object as its body; undefined when the object does not exist or does not match
-   */
+  /** @returns the row with the API object as its body; undefined when the object does not exist or does not match */
   readonly show: (row: ViewRow) => Promise<ViewRow | undefined>;
   readonly findSortKey: FindSortKey;
 }
 
-/** Returns the sort key of the caller's object with this id; undefined when the caller has no such object. */
+/** @returns undefined when the caller has no such object */
 type FindSortKey = (id: string) => Promise<string | undefined>;
 
 /** Maximum number of rows that one request examines. Limits the cost of a filter that matches few rows. */
@@ -133,9 +129,8 @@ export async function shownPage(
 }
 
 /**
- * Returns the maximum number of reads for one page. The more queries one read costs, the fewer reads are made, so that
- * the page does not cost more calls. If a read costs several queries, a page can therefore be short or empty although
- * more rows follow.
+ * The more queries one read costs, the fewer reads are made, so that the page does not cost more calls. If a read costs
+ * several queries, a page can therefore be short or empty although more rows follow.
  */
 function readsOf(views: Pick<ViewStore, 'queriesPerRange'>): number {
   const queries = views.queriesPerRange?.() ?? 1;
@@ -144,13 +139,13 @@ function readsOf(views: Pick<ViewStore, 'queriesPerRange'>): number {
 
 interface CheckedRow {
   readonly row: ViewRow;
-  /** Whether the row matches; undefined if only the loaded object can decide this. */
+  /** Undefined if only the loaded object can decide this. */
   readonly isMatch: boolean | undefined;
 }
 
 /**
- * Applies the filter to rows, in order. The caller loads an object for each row that matches or may match, so the
- * result ends before such rows exceed `loads`.
+ * The caller loads an object for each row that matches or may match, so the result ends before such rows exceed
+ * `loads`.
  */
 function checkedRows(rows: readonly ViewRow[], matches: Shown['matches'], loads: number): readonly CheckedRow[] {
   const checked: CheckedRow[] = [];
@@ -169,8 +164,8 @@ function cursorAt({ sort }: ViewRow, upwards: boolean): Pick<ListPage, 'after' |
 }
 
 /**
- * Returns a page of rows. Reads at most a few times as many rows as the page has, with one or more queries per
- * partition, regardless of the length of the list.
+ * Reads at most a few times as many rows as the page has, with one or more queries per partition, regardless of the
+ * length of the list.
  */
 export async function listPage(
   views: Pick<ViewStore, 'range'>,
@@ -199,8 +194,8 @@ function earlier(left: string, right: string): string {
 }
 
 /**
- * Outcome of listing a page. A cursor that names no object, or another tenant's object, results in `unknown_cursor`, so
- * that the response reveals nothing about other tenants' objects.
+ * A cursor that names no object, or another tenant's object, results in `unknown_cursor`, so that the response reveals
+ * nothing about other tenants' objects.
  */
 export type ListOutcome =
   | { readonly kind: 'unknown_cursor'; readonly param: 'starting_after' | 'ending_before' }
@@ -212,7 +207,6 @@ interface Cursors {
   readonly findSortKey: FindSortKey;
 }
 
-/** Resolves the ids in the cursors to sort keys, then lists the page. */
 export async function listFrom(
   { after, before, findSortKey }: Cursors,
   list: (cursors: Pick<ListPage, 'after' | 'before'>) => Promise<Listed>,

@@ -25,7 +25,7 @@ export interface ListPaymentsTools {
   readonly books: readonly ProcessorBooks[];
 }
 
-/** Query for a page of payments. Its cursors are payment ids from the request, not yet validated. */
+/** The cursors are payment ids from the request, not yet validated. */
 export interface ListPayments extends ListPage {
   readonly status?: PaymentStatus;
   /**
@@ -33,9 +33,8 @@ export interface ListPayments extends ListPage {
    * @default true
    */
   readonly byIndex?: boolean;
-  /** Minor units. */
   readonly amountMinor?: number;
-  /** Lower bound of the amount (inclusive), in minor units. The upper bound `amountToMinor` is also inclusive. */
+  /** Inclusive, like `amountToMinor`. */
   readonly amountFromMinor?: number;
   readonly amountToMinor?: number;
   readonly currency?: string;
@@ -44,13 +43,12 @@ export interface ListPayments extends ListPage {
   readonly reference?: string;
   /** A part of the reference. Case-insensitive. */
   readonly referencePart?: string;
-  /** The id of a charge. Must not be combined with `reference`. */
+  /** Must not be combined with `reference`. */
   readonly chargeId?: string;
 }
 
 /**
- * Returns a page of the caller's payments, newest first. Each payment has the state after its newest projected event.
- * Each row's `body` is the API object.
+ * Each payment has the state after its newest projected event. Each row's `body` is the API object.
  *
  * @throws RetryableError when the page cannot be read now
  * @throws AmbiguousError when the charge cannot be read from a processor
@@ -75,8 +73,8 @@ export async function listPayments(
     return found.kind === 'not_found' ? undefined : keyOf(caller, found.payment).sort;
   };
   /**
-   * Returns whether a payment's row matches. Rows that an earlier version wrote have no currency and no reference; for
-   * them, returns undefined if only the loaded payment can decide.
+   * Rows that an earlier version wrote have no currency and no reference; for them, returns undefined if only the
+   * loaded payment can decide.
    */
   const isMatch = (head: ViewRow): boolean | undefined => {
     const body = JSON.parse(head.body) as HeadBody;
@@ -129,10 +127,7 @@ export async function listPayments(
   });
 }
 
-/**
- * Returns the key of the row with a payment's current state. The time is truncated to whole seconds, because these rows
- * are sorted by the payment's `created`.
- */
+/** The time is truncated to whole seconds, because these rows are sorted by the payment's `created`. */
 function keyOf(owner: Owner, { id, createdAtMs }: Pick<Payment, 'id' | 'createdAtMs'>): ViewKey {
   return { partition: paymentPartition(owner, id), sort: createdSortKey(Math.floor(createdAtMs / 1000), id) };
 }
@@ -170,30 +165,23 @@ async function rowOfCharge(
   return undefined;
 }
 
-/**
- * Returns whether the payment has this `receipt_email`.
- * @param row a row with the payment as shown by the API
- */
+/** @param row a row with the payment as shown by the API */
 function hasEmail({ body }: ViewRow, email: string): boolean {
   const { metadata } = JSON.parse(body) as { readonly metadata: Readonly<Record<string, string>> };
   return metadata[MetadataName.receiptEmail]?.toLowerCase() === email.toLowerCase();
 }
 
-/** Fields of a payment as shown by the API. */
 interface ShownFields {
   readonly currency: string;
   readonly reference: string | null;
 }
 
-/** Returns whether a reference contains a text; undefined if the reference is not known. */
+/** @returns undefined if the reference is not known */
 function hasPart(reference: string | null | undefined, part: string): boolean | undefined {
   return reference === undefined ? undefined : (reference ?? '').toLowerCase().includes(part.toLowerCase());
 }
 
-/**
- * Loads the payment for a row.
- * @returns undefined when the Ledger has no such transition; a rebuild then removes the row
- */
+/** @returns undefined when the Ledger has no such transition; a rebuild then removes the row */
 export async function shownPayment(transitions: TransitionReader, row: ViewRow): Promise<ViewRow | undefined> {
   const { chainId, sequence } = row;
   if (chainId === undefined || isOrderId(chainId)) return undefined;

@@ -7,21 +7,16 @@ import { type ListOutcome, type ListPage, listFrom, shownPage } from './list-pag
 import { type ListPaymentsTools, shownPayment } from './list-payments.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** A payment or an order in review. */
 interface Review extends ReviewBody {
   readonly chainId: ChainId;
 }
 
-/**
- * Reads all owners' payments and orders in review, oldest first.
- * @param limit maximum number of rows, in one query
- */
+/** Reads all owners' payments and orders in review, oldest first. */
 export async function someReviews(views: Pick<ViewStore, 'range'>, limit: number): Promise<readonly Review[]> {
   const rows = await views.range({ partition: REVIEWS, from: FIRST_SORT_KEY, until: LAST_SORT_KEY, limit });
   return rows.flatMap((row) => reviewOf(row) ?? []);
 }
 
-/** Returns the API object of a payment, as JSON, with the field `tenant` added. */
 export function withTenant(body: string, tenant: TenantId): string {
   return JSON.stringify({ ...(JSON.parse(body) as object), tenant });
 }
@@ -31,7 +26,7 @@ function reviewOf({ chainId, body }: ViewRow): Review | undefined {
 }
 
 /**
- * Returns a page of all owners' payments in review, newest first. Each row's `body` is the API object.
+ * Each row's `body` is the API object.
  *
  * @param only the tenant and mode whose payments are listed; an absent field includes all tenants, or both modes
  * @throws RetryableError when the page cannot be read now

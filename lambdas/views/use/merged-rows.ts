@@ -4,7 +4,6 @@ import type { ViewList } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 import type { ViewRange, ViewStore } from './view-store.ts';
 
-/** Query for a page of rows from several partitions. */
 export type MergedRange = Omit<ViewRange, 'partition' | 'indexed'> & ViewList;
 
 interface Source {
@@ -20,10 +19,7 @@ interface Source {
  */
 const SPARE_ROWS = 16;
 
-/**
- * Returns the rows of several partitions, merged in the order of their sort keys. Each query reads the partition's
- * share of the page plus some spare rows.
- */
+/** Returns the rows of several partitions, merged in the order of their sort keys. */
 export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedRange): Promise<readonly ViewRow[]> {
   const { partitions, limit, descending = false } = range;
   const share = Math.min(limit, Math.ceil(limit / partitions.length) + SPARE_ROWS);
@@ -46,10 +42,7 @@ export async function mergedRows(views: Pick<ViewStore, 'range'>, range: MergedR
   return merged;
 }
 
-/**
- * Reads further rows of a partition.
- * @param last the row after which the read continues
- */
+/** @param last the row after which the read continues */
 async function refill(
   views: Pick<ViewStore, 'range'>,
   { indexed, from, until, descending = false, consistent = false }: MergedRange,

@@ -20,9 +20,9 @@ export interface ProjectTools {
 }
 
 /**
- * Writes the rows of an event into the Views. The result is the same for any order and number of deliveries, because
- * keys and contents are derived from the event. A deduplication record is therefore not needed; it would double the
- * write units and prevent a rebuild. The mark of the projected event is written last.
+ * The result is the same for any order and number of deliveries, because keys and contents are derived from the event.
+ * A deduplication record is therefore not needed; it would double the write units and prevent a rebuild. The mark of
+ * the projected event is written last.
  *
  * @throws RetryableError, AmbiguousError when some rows may be missing; the event must then be redelivered
  */
@@ -87,9 +87,8 @@ export async function reopenDay(views: ViewStore, owner: ViewOwner, occurredAtMs
 }
 
 /**
- * Replaces each stored head (the row with an object's current state) that belongs to an earlier event. The head of a
- * payment or order lists it both among all of them and among those with its status, so one write changes both lists.
- * The row in the list of reviews changes in the same transaction.
+ * The head of a payment or order lists it both among all of them and among those with its status, so one write changes
+ * both lists. The row in the list of reviews changes in the same transaction.
  */
 async function advanceHeads(
   views: ViewStore,
@@ -115,8 +114,7 @@ async function advanceHeads(
 }
 
 /**
- * Returns the change to the list of reviews that a new state of the payment or order requires. A later event in the
- * same review keeps the row, which contains the start time of the review.
+ * A later event in the same review keeps the row, which contains the start time of the review.
  *
  * @param before the row with the previous state
  */

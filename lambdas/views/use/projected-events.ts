@@ -3,10 +3,8 @@ import type { ProcessedEvents } from '../../payments/use/transition-reader.ts';
 import { projectedKey, type ViewKey } from '../domain/lists.ts';
 import type { ViewStore } from './view-store.ts';
 
-/** Number of concurrent reads. */
 const AT_ONCE = 25;
 
-/** Reports which events the projector has not written completely. */
 export class ProjectedEvents implements ProcessedEvents {
   readonly #views: Pick<ViewStore, 'read'>;
 

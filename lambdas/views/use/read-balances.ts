@@ -2,10 +2,9 @@ import { ACCOUNTS, type Account, type Posting } from '../../payments/domain/post
 import type { Owner } from '../../tenants/owners.ts';
 import type { Balance, BalanceQuery, LedgerReader } from './ledger-reader.ts';
 
-/** A balance whose sign depends on its account's normal side. */
 export interface DirectedBalance extends Balance {
   readonly normal: Posting['direction'];
-  /** In minor units. Positive when the balance is on the account's normal side. */
+  /** Positive when the balance is on the account's normal side. */
   readonly balanceMinor: number;
 }
 
@@ -33,7 +32,6 @@ export async function readBalances(
   return balances.map(signedBalance).sort(byCurrencyThenChart);
 }
 
-/** Computes a balance's sign from its account's normal side. */
 export function signedBalance(balance: Balance): DirectedBalance {
   const { account, debitMinor, creditMinor } = balance;
   const normal = NORMAL[account];

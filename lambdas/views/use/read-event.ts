@@ -11,8 +11,7 @@ import type { ViewStore } from './view-store.ts';
 export type ReadEventTools = LedgerEventTools;
 
 /**
- * Derives the public event with this id from its transition in the Ledger. The read is strongly consistent, and the
- * event never changes.
+ * The read is strongly consistent, and the event never changes.
  *
  * @returns undefined when the event does not exist or is not public
  */
@@ -22,10 +21,6 @@ export async function readEvent(tools: ReadEventTools, id: string): Promise<Payo
   return event?.event.id === id && isPublicType(event.event.type) ? event : undefined;
 }
 
-/**
- * Returns an event of the caller, like {@link readEvent}.
- * @returns undefined when {@link readEvent} returns undefined, or the event belongs to another tenant or mode
- */
 export async function readOwnEvent(
   tools: ReadEventTools,
   { tenantId, mode }: ViewOwner,
@@ -35,13 +30,13 @@ export async function readOwnEvent(
   return event?.tenant === tenantId && event.mode === mode ? event : undefined;
 }
 
-/** Query for a page of events. Its cursors are event ids from the request, not yet validated. */
+/** The cursors are event ids from the request, not yet validated. */
 export interface ListEvents extends ListPage {
   readonly type?: PublicEventType;
 }
 
 /**
- * Returns a page of the caller's events, newest first. The `body` of a row is the API object.
+ * The `body` of a row is the API object.
  *
  * @throws RetryableError when the page cannot be read now
  */
@@ -70,13 +65,11 @@ export async function listEvents(
   );
 }
 
-/** Query for a page of one owner's events in a time range. */
 export interface EventRange extends ViewOwner {
-  /** Start of the time range (inclusive), in Unix milliseconds. */
+  /** Inclusive. */
   readonly fromMs: number;
-  /** End of the time range (exclusive), in Unix milliseconds. */
+  /** Exclusive. */
   readonly untilMs: number;
-  /** Cursor returned with the previous page. */
   readonly cursor?: string;
   readonly limit: number;
 }
@@ -84,19 +77,17 @@ export interface EventRange extends ViewOwner {
 interface ListedEvent {
   readonly eventId: string;
   readonly type: string;
-  /** Unix milliseconds. */
   readonly occurredAtMs: number;
 }
 
 export interface EventRangePage {
   readonly events: readonly ListedEvent[];
-  /** Cursor for the next page. Absent on the last page. */
+  /** Absent on the last page. */
   readonly cursor?: string;
 }
 
 /**
- * Returns the owner's events in a time range, oldest first. Reads at most a few times as many rows as the page has,
- * regardless of other tenants' events.
+ * Oldest first. Reads at most a few times as many rows as the page has, regardless of other tenants' events.
  *
  * @throws RetryableError when the events cannot be read now
  */

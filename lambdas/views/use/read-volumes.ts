@@ -7,25 +7,19 @@ import { byCurrencyThenType, type Volume, type Volumes } from '../domain/volumes
 import { closedVolumes, type Period, sumVolumes } from './close-days.ts';
 import type { ViewStore } from './view-store.ts';
 
-/**
- * The volume of one event type, in one currency on one day. Its amount is a safe integer, so it is exact as a JSON
- * number.
- */
+/** The amount is a safe integer, so it is exact as a JSON number. */
 export interface DayVolume extends Omit<Volume, 'amount'> {
-  /** Start of the day (UTC midnight), in Unix milliseconds. */
+  /** UTC midnight. */
   readonly dayMs: number;
   readonly amountMinor: number;
 }
 
 export interface VolumesQuery {
-  /** Start of the period (UTC midnight), in Unix milliseconds. */
+  /** UTC midnight, inclusive. */
   readonly fromMs: number;
-  /** End of the period (UTC midnight, exclusive), in Unix milliseconds. */
+  /** UTC midnight, exclusive. */
   readonly untilMs: number;
-  /**
-   * The currency of the volumes.
-   * @default all currencies
-   */
+  /** @default all currencies */
   readonly currency?: string;
 }
 

@@ -25,7 +25,7 @@ export interface RebuildTools extends CloseDaysTools, LedgerTools {
 const PHASES = ['project', 'sweep', 'close', 'compare_ledger', 'compare_views', 'done'] as const;
 type Phase = (typeof PHASES)[number];
 
-/** The progress of a rebuild. It can be serialized as JSON, and a rebuild can resume from it. */
+/** Serializable as JSON: a rebuild can resume from it. */
 export interface RebuildState {
   readonly phase: Phase;
   readonly positions: ScanPositions;
@@ -41,7 +41,7 @@ export interface RebuildState {
 interface RebuildCounts {
   /** Number of payments and orders whose rows were written. */
   readonly projected: number;
-  /** Number of rows that were removed, because they cannot be derived from the Ledger. */
+  /** Rows that cannot be derived from the Ledger. */
   readonly removed: number;
   readonly daysClosed: number;
   readonly compared: number;
@@ -87,10 +87,7 @@ const DAYS_AT_ONCE = 50;
  */
 const MAX_CLOSINGS = 400;
 
-/**
- * Returns the state with which a rebuild begins.
- * @param from `project` rebuilds and compares; `compare_ledger` only compares
- */
+/** @param from `project` rebuilds and compares; `compare_ledger` only compares */
 export function initialRebuildState(segments: number, from: 'project' | 'compare_ledger' = 'project'): RebuildState {
   return {
     phase: from,
@@ -182,7 +179,6 @@ class Rebuild {
   }
 
   /**
-   * Reports and skips a payment or an order that cannot be read.
    * @throws store faults, which do not concern only this payment or order, and errors about a row of no payment or
    * order
    */
@@ -226,8 +222,8 @@ class Rebuild {
   }
 
   /**
-   * Removes a view row that cannot be derived from the Ledger. The Ledger is read after the row, so it already contains
-   * the transition of every valid row. The delete requires that the row is unchanged.
+   * The Ledger is read after the row, so it already contains the transition of every valid row. The delete requires
+   * that the row is unchanged.
    */
   async #sweep(row: ViewRow): Promise<void> {
     if (isOfComparison(row)) return;
@@ -338,12 +334,11 @@ function sameSum(
   return right !== undefined && left.debit === right.debit && left.credit === right.credit;
 }
 
-/** Returns the owner of a row that a daily total includes; undefined for any other row. */
+/** @returns undefined for a row that no daily total includes */
 function ownerOfSummed(row: ViewRow): ViewOwner | undefined {
   return [ViewsRow.book, ViewsRow.event].some((kind) => row.partition.startsWith(kind)) ? ownerOf(row) : undefined;
 }
 
-/** Parses the owner of a row from its partition; undefined when the partition has an unknown format. */
 function ownerOf({ partition }: ViewKey): ViewOwner | undefined {
   const [, tenant, mode] = partition.split('#');
   if (tenant === undefined || (mode !== 'test' && mode !== 'live')) return undefined;

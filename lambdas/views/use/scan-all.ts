@@ -6,7 +6,7 @@ export type ScanPositions = readonly (ScanPosition | null)[];
 
 export interface ScanPlan<Found> {
   readonly step: (step: ScanRequest) => Promise<ScanPage<Found>>;
-  /** Processes one item. Must be idempotent, because a resumed scan processes its last pages again. */
+  /** Must be idempotent, because a resumed scan processes its last pages again. */
   readonly each: (found: Found) => Promise<void>;
   /** Called after every page. */
   readonly progress: (positions: ScanPositions) => Promise<void>;
@@ -17,11 +17,6 @@ const AT_ONCE = 8;
 /** Maximum number of pages per segment; with 200 rows per page, 200 million rows. */
 const MAX_STEPS = 1_000_000;
 
-/**
- * Scans all segments concurrently, page by page.
- *
- * @param begin the position in each segment; '' for a segment that has not started, null for a complete one
- */
 export async function scanAll<Found>({ step, each, progress }: ScanPlan<Found>, begin: ScanPositions): Promise<void> {
   const positions = [...begin];
   const segments = begin.length;

@@ -1,7 +1,6 @@
 import type { ViewKey } from '../domain/lists.ts';
 import type { ViewRow } from '../domain/views.ts';
 
-/** A range of rows of one partition, in the order of their sort keys. */
 export interface ViewRange {
   readonly partition: string;
   /**
@@ -13,20 +12,12 @@ export interface ViewRange {
   readonly from: string;
   /** Exclusive. */
   readonly until: string;
-  /**
-   * Whether the rows are in descending order.
-   * @default false
-   */
   readonly descending?: boolean;
   readonly limit: number;
-  /**
-   * Whether the read is strongly consistent. Such a read costs twice the read units.
-   * @default false
-   */
+  /** A strongly consistent read costs twice the read units. @default false */
   readonly consistent?: boolean;
 }
 
-/** A conditional change of one row. */
 export interface RowChange {
   readonly key: ViewKey;
   /** The current row that the change expects: null if the row must not exist, absent for an unconditional change. */
@@ -35,7 +26,7 @@ export interface RowChange {
   readonly to?: ViewRow;
 }
 
-/** Stores the Views. All rows except those of mismatches can be rebuilt from the Ledger. */
+/** All rows except those of mismatches can be rebuilt from the Ledger. */
 export interface ViewStore {
   /** Writes whole rows unconditionally. If the write fails, some rows may have been written. */
   put(rows: readonly ViewRow[]): Promise<void>;
@@ -56,7 +47,7 @@ export interface ViewStore {
   exchange(changes: readonly RowChange[]): Promise<boolean>;
   /** Returns `limit` rows, or fewer at the end of the range. */
   range(range: ViewRange): Promise<readonly ViewRow[]>;
-  /** Returns the number of queries that one `range` costs. @default 1 */
+  /** @default 1 */
   queriesPerRange?(): number;
 }
 
@@ -72,7 +63,7 @@ export interface ScanRequest {
 
 export interface ScanPage<Found> {
   readonly found: readonly Found[];
-  /** Position from which the next page continues. Absent on the last page. */
+  /** Absent on the last page. */
   readonly next?: ScanPosition;
 }
 
