@@ -2,7 +2,7 @@ import * as z from 'zod';
 import { Environment } from '../kernel/contract/environment.ts';
 import { queueUrl, readVariables, secretId, tableName, type Variables } from '../kernel/platform/variables.ts';
 
-/* Settings of the webhook functions. Each function receives only the variables that it uses. */
+/* Each function receives only the variables that it uses. */
 
 const base = z.object({
   [Environment.idempotencyTable]: tableName,
@@ -30,22 +30,15 @@ export interface CallingConfig extends WebhookConfig {
   readonly allowLoopback: boolean;
 }
 
-/**
- * Reads the settings of the webhook functions.
- *
- * @throws Error naming the variable that is missing or wrong
- */
 export function readWebhookConfig(environment: Variables): WebhookConfig {
   return configOf(readVariables(base, environment));
 }
 
-/** Reads the configuration of the API. @throws Error as {@link readWebhookConfig} */
 export function readCallingConfig(environment: Variables): CallingConfig & { readonly ledgerTable: string } {
   const data = readVariables(answering, environment);
   return { ...callingOf(data), ledgerTable: data[Environment.ledgerTable] };
 }
 
-/** Reads the configuration of the senders. @throws Error as {@link readWebhookConfig} */
 export function readSenderConfig(
   environment: Variables,
 ): CallingConfig & { readonly viewsTable: string; readonly ledgerTable: string; readonly parkingQueueUrl: string } {

@@ -8,18 +8,13 @@ import type { OperationId } from '../../kernel/ids.ts';
 export type KeyedCalls = readonly string[];
 
 /**
- * Number of requests kept per object. Retries usually arrive within seconds. A retry goes unrecognized only if it
- * arrives weeks later, after this many other requests.
+ * Retries usually arrive within seconds. A retry goes unrecognized only if it arrives weeks later, after this many
+ * other requests.
  */
 const CALLS_KEPT = 8;
 /** Number of characters of an operation id that are stored (80 bits). */
 const LETTERS_KEPT = 16;
 
-/**
- * Returns the list with a new request, and without the oldest requests beyond the limit.
- *
- * @param calls undefined when there are no requests yet
- */
 export function withCall(calls: KeyedCalls | undefined, operationId: OperationId): KeyedCalls {
   return [short(operationId), ...(calls ?? [])].slice(0, CALLS_KEPT);
 }

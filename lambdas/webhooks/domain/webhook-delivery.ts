@@ -10,7 +10,6 @@ export interface WebhookMessage {
   /** Sent as `webhook-id` with every attempt to every endpoint, so that receivers can recognize duplicates. */
   readonly eventId: string;
   readonly type: string;
-  /** Unix milliseconds. */
   readonly occurredAtMs: number;
   /**
    * Body of an event that is not in the Ledger. Other bodies are read from the Ledger at each attempt and are always
@@ -63,7 +62,6 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
   readonly extra?: true;
   /** Set while an attempt has started but its result is not recorded yet. */
   readonly running?: true;
-  /** The requests that resent the delivery. */
   readonly resends?: KeyedCalls;
   /** The latest attempts, oldest first. */
   readonly attempts: readonly Attempt[];
@@ -78,11 +76,11 @@ export interface Delivery extends WebhookOwner, WebhookMessage {
  * weekend's outage (Standard Webhooks 1.0.0, "Deliverability and reliability").
  */
 export const RETRY_WAITS_SECONDS: readonly number[] = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695];
-/** Maximum jitter, as a fraction of each wait. The jitter spreads the retries of deliveries that failed together. */
+/** Maximum jitter, as a fraction of each wait. */
 const JITTER = 0.1;
 /** Duration of a whole schedule without jitter, in milliseconds. */
 export const SCHEDULE_MS = RETRY_WAITS_SECONDS.reduce((sum, each) => sum + each, 0) * 1000;
-/** Minimum duration of a whole schedule, in milliseconds: the jitter makes every wait as short as possible. */
+/** The jitter makes every wait as short as possible. */
 export const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 
 /**
@@ -93,16 +91,10 @@ export const SHORTEST_SCHEDULE_MS = SCHEDULE_MS * (1 - JITTER);
 const ATTEMPT_LEASE_MS = 60_000;
 export const LATEST_START_MS = 20_000;
 
-/**
- * Maximum number of attempts that are stored per delivery. Only the latest are kept, because resends can make more
- * attempts than the schedule.
- */
+/** Only the latest are kept, because resends can make more attempts than the schedule. */
 const MAX_ATTEMPTS_KEPT = 24;
 
-/**
- * Retention of deliveries, in seconds. It must exceed the age of any event that a range replay or an automatic
- * redelivery can send.
- */
+/** Must exceed the age of any event that a range replay or an automatic redelivery can send. */
 export const DELIVERY_KEPT_SECONDS = 90 * 24 * 60 * 60;
 
 /**
@@ -114,9 +106,8 @@ export const LONGEST_DELAY_MS = 15 * 60_000;
 const MESSAGE_LOST_MS = 2 * 60_000;
 
 /**
- * Returns the due time, and the time at which the sweep handles the row. If the wait is short enough for a queue
- * message (up to {@link LONGEST_DELAY_MS}), the sweep time is later than the due time: the sweep then only replaces a
- * lost message.
+ * If the wait is short enough for a queue message (up to {@link LONGEST_DELAY_MS}), the sweep time is later than the
+ * due time: the sweep then only replaces a lost message.
  */
 export function dueAndSweepTimes(
   dueAtMs: number,
@@ -126,10 +117,7 @@ export function dueAndSweepTimes(
   return { dueAtMs, sweepAtMs: hasMessage ? dueAtMs + MESSAGE_LOST_MS : dueAtMs };
 }
 
-/**
- * Returns the delivery moved to its endpoint's lane, where it has no message of its own; unchanged if no attempt is
- * due.
- */
+/** A delivery in a lane has no message of its own. */
 export function placedInLane(delivery: Delivery): Delivery {
   const { dueAtMs } = delivery;
   return dueAtMs === undefined ? delivery : { ...delivery, apart: true, sweepAtMs: dueAtMs };
@@ -161,7 +149,7 @@ const TIME_DIGITS = 13;
 const DELIVERY_LETTERS = 32;
 export const DELIVERY_ID = /^dlv_(?<at>\d{13})[a-z2-7]{32}$/;
 
-/** Derives the id of a delivery. An event has one delivery per endpoint, whether a fan-out or a replay creates it. */
+/** An event has one delivery per endpoint, whether a fan-out or a replay creates it. */
 export function deriveDeliveryId(
   digest: Digest,
   endpointId: string,
@@ -176,7 +164,7 @@ export function idsBefore(atMs: number): string {
   return `dlv_${String(atMs).padStart(TIME_DIGITS, '0')}`;
 }
 
-/** Returns the time of a delivery's event, in Unix milliseconds; 0 for an id with a different form. */
+/** Unix milliseconds; 0 for an id with a different form. */
 export function eventTimeOf(deliveryId: string): number {
   return Number(DELIVERY_ID.exec(deliveryId)?.groups?.['at'] ?? 0);
 }
@@ -217,9 +205,9 @@ export function isDue({ dueAtMs, leaseExpiresAtMs = 0 }: Delivery, nowMs: number
 }
 
 /**
- * Returns the delivery with its due attempt claimed. A rival that read the same revision fails; after the lease ends, a
- * rival may take over. A takeover counts as the same attempt, so a crash or an outage of Payonce does not use up the
- * merchant's attempts. The delivery stays in the due queue, so the sweep finds it if the sender crashes.
+ * A rival that read the same revision fails; after the lease ends, a rival may take over. A takeover counts as the same
+ * attempt, so a crash or an outage of Payonce does not use up the merchant's attempts. The delivery stays in the due
+ * queue, so the sweep finds it if the sender crashes.
  */
 export function withClaimedAttempt(delivery: Delivery, nowMs: number): Delivery {
   const counted = delivery.extra === true || delivery.running === true;
@@ -234,9 +222,8 @@ export function withClaimedAttempt(delivery: Delivery, nowMs: number): Delivery 
 }
 
 /**
- * Returns the delivery with one more attempt due now. A waiting attempt is brought forward, and the schedule then
- * continues as if the previous attempt was made now, so that requests do not use up the schedule. A running attempt
- * already satisfies the request.
+ * A waiting attempt is brought forward, and the schedule then continues as if the previous attempt was made now, so
+ * that requests do not use up the schedule. A running attempt already satisfies the request.
  */
 export function withRequestedAttempt(delivery: Delivery, nowMs: number): Delivery {
   if (delivery.running === true && !isDue(delivery, nowMs)) return delivery;
@@ -278,17 +265,13 @@ function isFollowed({ extra, tries }: Delivery): boolean {
   return extra !== true && tries <= RETRY_WAITS_SECONDS.length;
 }
 
-/**
- * Returns the delivery without its due attempt, because its endpoint was deleted or disabled. A delivery that was
- * delivered stays `delivered`.
- */
+/** Returns the delivery without its due attempt, because its endpoint was deleted or disabled. */
 export function withoutAttempt(delivery: Delivery): Delivery {
   const rest = idle(delivery);
   const status = delivery.status === 'pending' ? endOf(delivery, 'canceled') : delivery.status;
   return { ...rest, revision: delivery.revision + 1, status };
 }
 
-/** Returns the delivery without the fields of a due or running attempt. */
 function idle(delivery: Delivery): Delivery {
   const {
     dueAtMs: _due,
@@ -302,32 +285,25 @@ function idle(delivery: Delivery): Delivery {
   return rest;
 }
 
-/**
- * Returns the final status of a delivery. A delivery that has succeeded stays `delivered`, even if a resend fails
- * later.
- */
+/** A delivery that has succeeded stays `delivered`, even if a resend fails later. */
 function endOf({ deliveredAtMs }: Delivery, end: 'canceled' | 'failed'): Delivery['status'] {
   return deliveredAtMs === undefined ? end : 'delivered';
 }
 
-/**
- * Returns the status after a failed attempt that no retry follows. A failed resend leaves the status unchanged. A
- * pending test delivery has only one attempt, so it fails.
- */
+/** A failed resend leaves the status unchanged. A pending test delivery has only one attempt, so it fails. */
 function endOfAttempt(delivery: Delivery): Delivery['status'] {
   return delivery.extra === true && delivery.status !== 'pending' ? delivery.status : endOf(delivery, 'failed');
 }
 
 export interface AfterAttempt {
   readonly delivery: Delivery;
-  /** Reason to disable the endpoint. Absent when the endpoint stays enabled. */
+  /** Absent when the endpoint stays enabled. */
   readonly disable?: Disabled['reason'];
 }
 
 /**
- * Applies the result of an attempt. 2xx is a success, and 410 disables the endpoint. After any other result, including
- * a redirect, the delivery is retried until the schedule ends; a failed last attempt also disables the endpoint. A
- * resend or a test is not retried. A receiver can postpone the retry with `Retry-After`, by at most an hour.
+ * After any result other than 2xx and 410, including a redirect, the delivery is retried until the schedule ends; a
+ * failed last attempt disables the endpoint. A receiver can postpone the retry with `Retry-After`, by at most an hour.
  *
  * @param random from 0 to 1
  */
@@ -372,13 +348,11 @@ function isSuccess(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status < 300;
 }
 
-/** Returns whether the endpoint accepted any of these deliveries in an attempt after this time. */
 export function hasSuccessAfter(deliveries: readonly Delivery[], afterMs: number): boolean {
   const attempts = deliveries.flatMap((delivery) => delivery.attempts);
   return attempts.some(({ status, startedAtMs }) => isSuccess(status) && startedAtMs > afterMs);
 }
 
-/** Returns the delivery with the attempt appended and no attempt due. */
 function withAttempt(
   delivery: Delivery,
   { startedAtMs, result }: { readonly startedAtMs: number; readonly result: AttemptResult },
@@ -398,20 +372,13 @@ function withAttempt(
   };
 }
 
-/**
- * Returns the delivery without its stored response excerpt.
- *
- * @returns undefined when the delivery has no excerpt, and no running attempt that could record one
- */
+/** @returns undefined when the delivery has no excerpt, and no running attempt that could record one */
 export function withoutAnswer({ excerpt, ...delivery }: Delivery): Delivery | undefined {
   if (excerpt === undefined && delivery.running !== true) return undefined;
   return { ...delivery, revision: delivery.revision + 1 };
 }
 
-/**
- * Builds the event that an operator or a merchant sends to an endpoint to test it. The event does not concern a
- * payment.
- */
+/** The event does not concern a payment. */
 export function testMessage(
   digest: Digest,
   endpoint: Pick<WebhookEndpoint, 'id' | 'url'>,
@@ -428,16 +395,12 @@ export function testMessage(
   });
 }
 
-/** Creates the delivery of a test: one attempt without retries. */
+/** One attempt, without retries. */
 export function testDelivery(...made: Parameters<typeof newDelivery>): Delivery {
   return { ...newDelivery(...made), extra: true };
 }
 
-/**
- * Builds an event about an endpoint.
- *
- * @param mark a value that distinguishes the event from other events of its type
- */
+/** @param mark a value that distinguishes the event from other events of its type */
 export function messageAbout(
   digest: Digest,
   { id, url }: Pick<WebhookEndpoint, 'id' | 'url'>,
@@ -468,7 +431,6 @@ export function messageAbout(
   return { eventId, type, occurredAtMs: atMs, body };
 }
 
-/** Renders a delivery as the API shows it. Times are Unix seconds; `duration_ms` is milliseconds. */
 export function deliveryObject(delivery: Delivery): Record<string, unknown> {
   const { id, endpointId, eventId, type, status, attempts, excerpt, dueAtMs, createdAtMs, deliveredAtMs } = delivery;
   return {

@@ -15,34 +15,29 @@ export const ENDPOINT_STATES = {
 /** Type of a test event, which is sent on request only. No endpoint subscribes to it. */
 export const ENDPOINT_TEST = 'webhook_endpoint.test';
 
-/** The event types to which an endpoint can subscribe. */
 export const WEBHOOK_EVENT_TYPES = [...PUBLIC_EVENT_TYPES, ...Object.values(ENDPOINT_STATES)] as const;
 export type WebhookEventType = (typeof WEBHOOK_EVENT_TYPES)[number];
 
-/** Owner of webhook endpoints: one tenant in one mode. */
 export interface WebhookOwner {
   readonly tenantId: TenantId;
   readonly mode: Mode;
 }
 
-/**
- * Returns the message group for an owner's tasks. While one group occupies many senders, SQS serves other groups first.
- */
+/** While one group occupies many senders, SQS serves other groups first. */
 export function groupOf({ tenantId, mode }: WebhookOwner): string {
   return `${tenantId}#${mode}`;
 }
 
-/** The inputs from which a signing secret is derived. The secret itself is not stored. */
+/** The secret itself is not stored. */
 export interface SecretVersion {
   /** Name of the root key. */
   readonly root: string;
-  /** The version, from 1. */
+  /** From 1. */
   readonly version: number;
   /** Time at which this version stops signing, in Unix milliseconds. Set when a newer version replaces this version. */
   readonly expiresAtMs?: number;
 }
 
-/** Time at which an endpoint was disabled, and the reason. */
 export interface Disabled {
   readonly atMs: number;
   /**
@@ -71,16 +66,15 @@ export interface WebhookEndpoint {
   readonly slow?: { readonly sinceMs: number };
   /** Id of the range replay that is running. Another replay is refused until this replay ends. */
   readonly replay?: string;
-  /** The versions of the secret, newest first. */
+  /** Newest first. */
   readonly secrets: readonly SecretVersion[];
-  /** The requests that rotated the secret. */
   readonly rotations?: KeyedCalls;
   readonly createdAtMs: number;
 }
 
 /**
- * All endpoints of one tenant in one mode. One row holds them all, because their number is limited, and every event
- * needs all of them. Each change stores the next revision, so one of two concurrent changes must read the row again.
+ * One row holds all endpoints of an owner, because their number is limited, and every event needs all of them. Each
+ * change stores the next revision, so one of two concurrent changes must read the row again.
  */
 export interface EndpointList extends WebhookOwner {
   /** Revision of the row; 0 when the row does not exist yet. */
@@ -112,9 +106,9 @@ const REPEATED_WITHIN_MS = 2 * 60 * 60_000;
 const ISOLATED_MS = 30 * 60_000;
 
 /**
- * Records a slow attempt. Two slow attempts in flight at the same time block senders. If this happens twice within two
- * hours, all of the tenant's deliveries go to lanes for half an hour. The first time has no consequence: a lane sends
- * only about a hundred deliveries per second, so a single stall must not put a busy endpoint into its lane.
+ * Two slow attempts in flight at the same time block senders. If this happens twice within two hours, all of the
+ * tenant's deliveries go to lanes for half an hour. The first time has no consequence: a lane sends only about a
+ * hundred deliveries per second, so a single stall must not put a busy endpoint into its lane.
  *
  * @param nowMs time of the attempt, in Unix milliseconds. Senders have different clocks, so it can be earlier than the
  * times in `late`
@@ -135,18 +129,15 @@ export function isIsolated({ late }: EndpointList, { slow }: WebhookEndpoint, no
 }
 
 /**
- * Maximum number of endpoints of one tenant in one mode. Each event costs one delivery per endpoint. A merchant with
- * more receivers must distribute the events behind one endpoint.
+ * Each event costs one delivery per endpoint. A merchant with more receivers must distribute the events behind one
+ * endpoint.
  */
 export const MAX_ENDPOINTS = 16;
 
-/** Maximum number of secrets that sign at the same time. It is limited because all signatures share one header. */
+/** Limited because all signatures share one header. */
 const MAX_SECRETS = 4;
 
-/**
- * Returns the time since which an endpoint fails, or is disabled because it failed or responded with 410. Unix
- * milliseconds. Undefined if it needs no operator: it works, or a person has disabled it.
- */
+/** Unix milliseconds; undefined if the endpoint needs no operator: it works, or a person has disabled it. */
 export function failingSince({ disabled, failing }: WebhookEndpoint): number | undefined {
   if (disabled === undefined) return failing?.sinceMs;
   return disabled.reason === 'requested' ? undefined : disabled.atMs;
@@ -160,7 +151,6 @@ export function endpointOf(book: EndpointList, id: string): WebhookEndpoint | un
   return book.endpoints.find((endpoint) => endpoint.id === id);
 }
 
-/** Returns the next revision of the list, with the endpoint added. The endpoint replaces one with the same id. */
 export function withEndpoint(book: EndpointList, endpoint: WebhookEndpoint): EndpointList {
   const known = endpointOf(book, endpoint.id) !== undefined;
   const endpoints = known
@@ -177,15 +167,14 @@ export function withoutEndpoint(book: EndpointList, id: string): EndpointList {
   };
 }
 
-/** Returns the secrets that sign at `nowMs`, newest first. */
+/** Newest first. */
 export function activeSecrets({ secrets }: WebhookEndpoint, nowMs: number): readonly SecretVersion[] {
   return secrets.filter(({ expiresAtMs }) => expiresAtMs === undefined || expiresAtMs > nowMs);
 }
 
 /**
- * Checks whether the secret can be rotated now. At most {@link MAX_SECRETS} secrets sign at the same time. A rotation
- * must not end an older secret before its overlap ends, because receivers that still verify with that secret would
- * refuse every webhook. A rotation without an overlap ends all older secrets, as requested.
+ * A rotation must not end an older secret before its overlap ends, because receivers that still verify with that secret
+ * would refuse every webhook. A rotation without an overlap ends all older secrets, as requested.
  *
  * @returns the time from which a rotation is possible, in Unix milliseconds; undefined when it is possible now
  */
@@ -196,8 +185,7 @@ export function rotatableFromMs(endpoint: WebhookEndpoint, nowMs: number, overla
 }
 
 /**
- * Returns the endpoint with a new secret, which signs immediately. The previous secret continues to sign during the
- * overlap.
+ * The previous secret continues to sign during the overlap.
  *
  * @see rotatableFromMs
  */
@@ -216,7 +204,6 @@ export function rotated(
   return { ...endpoint, secrets: [{ root, version }, ...older].slice(0, MAX_SECRETS) };
 }
 
-/** Renders an endpoint as the API shows it, without secrets. Times are Unix seconds. */
 export function endpointObject(endpoint: WebhookEndpoint, { mode }: WebhookOwner): Record<string, unknown> {
   const { id, url, events, description, disabled, failing, createdAtMs, secrets } = endpoint;
   const previous = secrets.find(({ expiresAtMs }) => expiresAtMs !== undefined);

@@ -44,7 +44,7 @@ export const LANE_WIDTH = 10;
  * before the function's timeout.
  */
 export const LANE_RUN_MS = LANE_RUN_SECONDS * 1000;
-/** Lease of a run, in milliseconds. Must exceed the function timeout. */
+/** Must exceed the function timeout. */
 const LANE_LEASE_MS = 60_000;
 /**
  * Waits after consecutive runs in which an attempt was slow and failed, in milliseconds. No wait exceeds the longest
@@ -67,10 +67,7 @@ const LOOK_MS = 60_000;
  */
 const LINGER_MS = 10 * 60_000;
 
-/**
- * Returns the lane after an announcement of deliveries. After a run in which an attempt was slow and failed, the
- * announcement does not bring the next run forward.
- */
+/** After a run in which an attempt was slow and failed, the announcement does not bring the next run forward. */
 export function withAnnouncement(
   was: WebhookLane | undefined,
   { tenantId, mode }: WebhookOwner,
@@ -89,9 +86,6 @@ export function withAnnouncement(
   return { ...lane, revision: lane.revision + 1, wokenAtMs: nowMs, ...dueAndSweepTimes(dueAtMs, nowMs) };
 }
 
-/**
- * Returns whether the lane is awake: a run is due, no run is in progress, and the last run did not find the lane empty.
- */
 export function isAwake(
   { dueAtMs = Infinity, emptySinceMs, leaseExpiresAtMs = 0 }: WebhookLane,
   nowMs: number,
@@ -107,11 +101,6 @@ export function runsSoon({ dueAtMs, hung }: WebhookLane, nowMs: number): boolean
   return dueAtMs !== undefined && (hung > 0 || dueAtMs <= nowMs + LOOK_MS);
 }
 
-/**
- * Returns the lane as claimed by a run.
- *
- * @returns undefined when no run is due, or a rival has claimed the lane
- */
 export function claimedLane(lane: WebhookLane, nowMs: number): WebhookLane | undefined {
   const { dueAtMs, leaseExpiresAtMs = 0 } = lane;
   if (dueAtMs === undefined || dueAtMs > nowMs || leaseExpiresAtMs > nowMs) return undefined;
@@ -133,8 +122,6 @@ export interface LaneRun {
 }
 
 /**
- * Returns the lane after a run.
- *
  * @param lane the current lane; deliveries may have been announced during the run
  * @param held the lane as the run claimed it
  */

@@ -9,7 +9,6 @@ import {
   type WebhookOwner,
 } from './webhook-endpoint.ts';
 
-/** A change of an endpoint's state that the result of an attempt causes. */
 export type StateChange =
   /** The endpoint has accepted nothing since `sinceMs`, in Unix milliseconds. */
   | { readonly kind: 'failing'; readonly sinceMs: number }
@@ -18,15 +17,13 @@ export type StateChange =
   | { readonly kind: 'disabled'; readonly reason: Disabled['reason'] };
 
 /**
- * The event about a change of an endpoint's state. One transaction writes the event and the change, so each change has
- * exactly one event. The event stays in the due queue until the bus accepts it.
+ * One transaction writes the event and the change, so each change has exactly one event. The event stays in the due
+ * queue until the bus accepts it.
  */
 export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
   readonly endpointId: string;
   readonly revision: number;
-  /** Time at which the event is due, in Unix milliseconds. */
   readonly dueAtMs: number;
-  /** Time at which the sweep publishes the event, in Unix milliseconds. */
   readonly sweepAtMs: number;
 }
 
@@ -37,9 +34,8 @@ export interface WebhookNotice extends WebhookOwner, Required<WebhookMessage> {
 const FAILING_FROM_TRY = 3;
 
 /**
- * Returns whether a failed attempt of this delivery can change its endpoint's state to `failing`. Only deliveries of
- * Ledger events can. Otherwise, an endpoint that rejects an event about a failing endpoint would become `failing`
- * itself and cause another such event.
+ * Only deliveries of Ledger events can begin a failure. Otherwise, an endpoint that rejects an event about a failing
+ * endpoint would become `failing` itself and cause another such event.
  */
 export function canBeginFailure({ body, tries }: Delivery): boolean {
   return body === undefined && tries >= FAILING_FROM_TRY;
@@ -51,8 +47,6 @@ export function scheduleBegan({ attempts, tries, createdAtMs }: Delivery): numbe
 }
 
 /**
- * Applies a change of state to an enabled endpoint.
- *
  * @param url the address to which the attempt was sent
  * @returns undefined when the endpoint already has the state, or `url` is no longer its address
  */
@@ -74,7 +68,7 @@ export function withState(
   }
 }
 
-/** Builds the event that reports a change of state. @param endpoint the endpoint after the change */
+/** @param endpoint the endpoint after the change */
 export function noticeOf(
   digest: Digest,
   { tenantId, mode }: WebhookOwner,
@@ -97,7 +91,6 @@ export function noticeOf(
   return { tenantId, mode, ...message, endpointId, revision: 1, dueAtMs: atMs, sweepAtMs: atMs };
 }
 
-/** Returns the event as it is published on the bus. */
 export function endpointEvent({ tenantId, mode, occurredAtMs, body }: WebhookNotice): EndpointEvent {
   return { tenant: tenantId, mode, occurredAtMs, event: JSON.parse(body) as EndpointEvent['event'] };
 }

@@ -8,9 +8,9 @@ export interface WebhookReplay extends WebhookOwner {
   /** Starts at 1. Each write stores the next revision. */
   readonly revision: number;
   readonly status: 'running' | 'completed' | 'canceled';
-  /** Start of the time range (inclusive), in Unix milliseconds. */
+  /** Inclusive. */
   readonly fromMs: number;
-  /** End of the time range (exclusive), in Unix milliseconds. */
+  /** Exclusive. */
   readonly untilMs: number;
   readonly events?: readonly (WebhookEventType | '*')[];
   /**
@@ -22,14 +22,13 @@ export interface WebhookReplay extends WebhookOwner {
    */
   readonly cursor?: string;
   readonly sent: number;
-  /** Time at which the next page is due, in Unix milliseconds. Set while a page remains to be processed. */
+  /** Set while a page remains to be processed. */
   readonly dueAtMs?: number;
-  /** Time at which the sweep queues the replay, in Unix milliseconds. Set together with `dueAtMs`. */
+  /** Set together with `dueAtMs`. */
   readonly sweepAtMs?: number;
   readonly createdAtMs: number;
 }
 
-/** Longest time range of a replay, in seconds: 31 days. */
 export const LONGEST_REPLAY_SECONDS = 31 * 24 * 60 * 60;
 
 export const REPLAY_ID = /^rpl_[a-z2-7]{32}$/;
@@ -38,7 +37,6 @@ export function replays({ events }: WebhookReplay, type: string): boolean {
   return events === undefined || events.some((wanted) => wanted === '*' || wanted === type);
 }
 
-/** Renders a replay as the API shows it. Times are Unix seconds. */
 export function replayObject(replay: WebhookReplay): Record<string, unknown> {
   return {
     id: replay.id,

@@ -285,7 +285,6 @@ const getReplay = reading({
   },
 });
 
-/** Responds with a delivery or a replay of one of the caller's endpoints. */
 async function showPart(
   call: Call,
   read: (call: Call) => Promise<Readonly<Record<string, unknown>> | undefined>,
@@ -386,7 +385,6 @@ async function replay(call: KeyedCall<WebhookApiTools, typeof replayBody>): Prom
   return handled(call, outcome);
 }
 
-/** Returns the request in the use cases' format, and the scope of its idempotency key. */
 function requested(call: Call & Pick<KeyedCall<WebhookApiTools>, 'key' | 'fingerprint'>) {
   const { request, caller, tools, key, fingerprint } = call;
   const scope: KeyScope = { ...ownKey(caller, key), method: request.method, path: `/${request.path.join('/')}` };
@@ -403,7 +401,6 @@ type Outcome =
   | { readonly kind: 'too_many_secrets'; readonly fromMs: number }
   | { readonly kind: 'replay_running'; readonly replayId: string };
 
-/** Maps an outcome to its response. */
 function handled({ request: { requestId } }: Call, outcome: Outcome): Handled {
   return { answer: answerOf(outcome, requestId), outcome: outcome.kind, counts: keyedCounts(outcome) };
 }

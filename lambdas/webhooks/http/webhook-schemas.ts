@@ -4,13 +4,10 @@ import { described, freeText, unixSecond } from '../../http/validate.ts';
 import { DELIVERY_ID } from '../domain/webhook-delivery.ts';
 import { WEBHOOK_EVENT_TYPES } from '../domain/webhook-endpoint.ts';
 
-/* Request schemas of the webhook API. The API documentation is generated from them. */
+/* The API documentation is generated from these schemas. */
 
 const LONGEST_URL = 2_048;
-/**
- * Maximum overlap of a secret rotation, in seconds. A week is enough to deploy a new secret, and limits the time for
- * which a leaked one is valid.
- */
+/** A week is enough to deploy a new secret, and limits the time for which a leaked one is valid. */
 const MAX_OVERLAP_SECONDS = 7 * 24 * 60 * 60;
 export const DEFAULT_OVERLAP_SECONDS = 24 * 60 * 60;
 

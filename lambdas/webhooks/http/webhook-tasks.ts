@@ -20,11 +20,7 @@ const taskMessage = z.discriminatedUnion('kind', [
   z.strictObject({ kind: z.literal('lane'), endpointId: z.string() }),
 ]);
 
-/**
- * Parses the message of a task.
- *
- * @throws ZodError, SyntaxError when the message is malformed
- */
+/** @throws ZodError, SyntaxError when the message is malformed */
 function parseWebhookTask(body: string): WebhookTask {
   return taskMessage.parse(JSON.parse(body));
 }

@@ -62,7 +62,7 @@ import {
   replayRow,
 } from './webhook-items.ts';
 
-/** Tables of the webhook store. The Ledger is present only in functions that record requests in the activity log. */
+/** The Ledger is present only in functions that record requests in the activity log. */
 type WebhookTables = Pick<StoreTables, 'idempotency' | 'registry'> & Partial<Pick<StoreTables, 'ledger'>>;
 
 /**
@@ -76,8 +76,6 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpo
   readonly #unreadable: Unreadable;
 
   /**
-   * Creates the store.
-   *
    * @param unreadable receives the rows of a list that cannot be parsed: due rows, deliveries and endpoint lists
    * @default the read fails
    */
@@ -94,8 +92,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpo
   }
 
   /**
-   * Writes a change. Every write expects the revision that was read, so only one of two writers that read the same
-   * revision succeeds:
+   * Every write expects the revision that was read, so only one of two writers that read the same revision succeeds:
    *
    *   A ── read rev 3 ── rev 4 ✓
    *   B ──── read rev 3 ──── rev 4 ✗: changed
@@ -177,7 +174,7 @@ export class DynamoDbWebhooks implements WebhookStore, DueWebhooks, FailingEndpo
     );
   }
 
-  /** Lists deliveries. Queries each shard for a whole page, because all deliveries of the page may be in one shard. */
+  /** Queries each shard for a whole page, because all deliveries of the page may be in one shard. */
   async listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]> {
     const { limit, oldestFirst = false } = page;
     // Ids consist of letters, digits and `_`, which all sort before `~`.

@@ -124,7 +124,6 @@ const noticeItem = itemSchema<WebhookNotice>()({
   sweepAtMs: z.int(),
 });
 
-/** Schema of an entry of the due queue. The entry contains the key of its row. */
 const dueEntry = z.object({
   [KeyAttribute.partition]: z
     .string()
@@ -150,10 +149,7 @@ export function bookKey({ tenantId: tenant, mode }: WebhookOwner): Item {
  */
 export const FAILING_PARTITION = `${QueueRow.failingEndpoints}0`;
 
-/**
- * Returns the row of an endpoint list. The row is in the index `queues` while {@link failingSince} returns a time for
- * one of its endpoints.
- */
+/** The row is in the index `queues` while {@link failingSince} returns a time for one of its endpoints. */
 export function bookRow(book: EndpointList): Item {
   const { partitionKey, sortKey } = RegistryTable.queuesIndex;
   const since = book.endpoints.flatMap((endpoint) => failingSince(endpoint) ?? []);
@@ -165,14 +161,12 @@ export function parseBook(item: Item): EndpointList {
   return bookItem.parse(item);
 }
 
-/** Returns the partition of a shard of deliveries. The partition sorts its deliveries by the time of their events. */
+/** The partition sorts its deliveries by the time of their events. */
 export function deliveriesPartition(endpointId: string, shard: number): string {
   return `${RegistryRow.webhookDelivery}${endpointId}#${shard}`;
 }
 
-/**
- * Returns the number of the shard that contains a delivery. The deliveries of each endpoint are divided into shards.
- */
+/** The deliveries of each endpoint are divided into shards. */
 function deliveryShard(id: string): number {
   return shardOf(id, shardsAt(eventTimeOf(id)).deliveries);
 }
@@ -185,8 +179,8 @@ export function deliveryKey({ endpointId, id }: Pick<Delivery, 'endpointId' | 'i
 }
 
 /**
- * Builds the row of a delivery. The row's lifetime starts at the creation of the delivery or at its due time, whichever
- * is later, so a pending delivery does not expire.
+ * The row's lifetime starts at the creation of the delivery or at its due time, whichever is later, so a pending
+ * delivery does not expire.
  */
 export function deliveryRow(delivery: Delivery): Item {
   const fromMs = Math.max(delivery.createdAtMs, delivery.dueAtMs ?? 0);
@@ -241,8 +235,6 @@ export function parseNotice(item: Item): WebhookNotice {
 }
 
 /**
- * Returns a partition of the sweep queue or of a lane.
- *
  * @param lane the endpoint whose lane contains the rows
  * @default the sweep queue
  */
@@ -256,10 +248,6 @@ interface Due {
   readonly endpointId: string;
 }
 
-/**
- * Returns the attributes that list the row in the due queue, or in its endpoint's lane. Returns none if the row has no
- * due time.
- */
 function dueIn({ dueAtMs, apart, endpointId }: Due, id: string): Item {
   if (dueAtMs === undefined) return {};
   const partition =
@@ -294,8 +282,6 @@ export function keyOfTask(task: DueTask): Item {
 const owned = z.object({ ...owner, dueAtMs: z.number() });
 
 /**
- * Parses the data of a moved row.
- *
  * @returns the group `unreadable` when the row has no valid owner or due time, because even such a row must be queued
  */
 export function movedRow(row: Item = {}): MovedWebhook {
@@ -307,7 +293,6 @@ export function movedRow(row: Item = {}): MovedWebhook {
   return notice === undefined ? moved : { ...moved, notice };
 }
 
-/** Returns the partition of a delivery in the lane of its endpoint. */
 export function lanePartition({
   endpointId,
   deliveryId,

@@ -2,16 +2,12 @@ import { lookup as systemLookup } from 'node:dns/promises';
 import { BlockList, isIP } from 'node:net';
 import { readWebUrl, type WebUrl } from '../../kernel/platform/web-url.ts';
 
-/** An address to which a host name resolves. */
 export interface Resolved {
   readonly address: string;
   readonly family: number;
 }
 
-/**
- * Resolves a host name to all its addresses.
- * @throws when the name has no address, or no resolver responds
- */
+/** @throws when the name has no address, or no resolver responds */
 export type Resolve = (name: string) => Promise<readonly Resolved[]>;
 
 export const systemResolve: Resolve = (name) => systemLookup(name, { all: true, verbatim: true });
@@ -65,7 +61,7 @@ function listOf(v4: readonly (readonly [string, number])[], v6: readonly (readon
 
 export type AddressClass = 'public' | 'loopback' | 'not_public';
 
-/** Returns the class of an address, which must have no brackets. An address that cannot be parsed is `not_public`. */
+/** The address must have no brackets. An address that cannot be parsed is `not_public`. */
 export function addressClassOf(address: string): AddressClass {
   const family = isIP(address);
   // An address with a zone id is link-local.
@@ -101,7 +97,7 @@ export interface AddressRulesOptions {
   readonly allowLoopback: boolean;
 }
 
-/** The lowest allowed port other than 443. Lower ports belong to other protocols. */
+/** Lower ports belong to other protocols. */
 const FIRST_FREE_PORT = 1024;
 const HTTPS_PORT = 443;
 const LONGEST_URL = 2_048;
@@ -154,10 +150,6 @@ function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[(.*)\]$/, '$1').replace(/\.$/, '');
 }
 
-/**
- * Returns whether every address of a host is allowed. If there is no address, or one is not allowed, the host is
- * refused.
- */
 export function areAllowed(found: readonly Resolved[], { allowLoopback }: AddressRulesOptions): boolean {
   const allowed = (address: string): boolean => {
     const kind = addressClassOf(address);

@@ -2,15 +2,10 @@ import { isIP } from 'node:net';
 import type { WebhookAddresses } from '../use/webhooks.ts';
 import { type AddressRulesOptions, areAllowed, checkUrl, type Resolve } from './addresses.ts';
 
-/**
- * Timeout of a DNS look-up, in milliseconds. Long enough for any healthy resolver, but short, because the caller waits.
- */
+/** Long enough for any healthy resolver, but short, because the caller waits. */
 const LOOK_UP_MS = 3_000;
 
-/**
- * Checks an endpoint's URL when it is set: its text, and the addresses to which its host name currently resolves. A
- * name that does not resolve is accepted, because every request checks the addresses again.
- */
+/** A name that does not resolve is accepted, because every request checks the addresses again. */
 export function webhookAddresses(resolve: Resolve, options: AddressRulesOptions): WebhookAddresses {
   return {
     refusal: async (text) => {

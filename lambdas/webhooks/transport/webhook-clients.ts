@@ -16,7 +16,6 @@ interface QueueUrls {
   readonly lanesQueueUrl: string;
 }
 
-/** Creates the queues of webhook tasks from a function's settings. */
 export function configuredTasks({ sqs }: Queues, urls: QueueUrls): WebhookTasks {
   return sqsWebhookTasks(sqs(), urls);
 }
@@ -46,7 +45,7 @@ function sqsWebhookTasks(client: SQSClient, { tasksQueueUrl, lanesQueueUrl }: Qu
   };
 }
 
-/** Creates the source of the endpoints' secrets. The root keys are read from Secrets Manager on demand. */
+/** The root keys are read from Secrets Manager on demand. */
 export async function configuredSecrets(
   { secretsManager, clock }: Secrets & { readonly clock: Clock },
   { rootSecretId }: { readonly rootSecretId: string },

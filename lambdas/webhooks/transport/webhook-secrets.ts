@@ -4,14 +4,11 @@ import { RetryableError } from '../../kernel/faults.ts';
 import { invariant } from '../../kernel/invariant.ts';
 import type { WebhookSecrets } from '../use/webhooks.ts';
 
-/**
- * Number of hexadecimal digits in a root key's name. The digits are the beginning of a hash of the key, so the name
- * identifies the key without revealing it.
- */
+/** The digits are the beginning of a hash of the key, so the name identifies the key without revealing it. */
 const NAME_LETTERS = 16;
 const PREFIX = 'whsec_';
 
-/** Returns the root keys, oldest first. */
+/** Oldest first. */
 type RootKeys = () => Promise<readonly string[]>;
 
 /**

@@ -15,10 +15,7 @@ const EXCERPT_BYTES = 256;
 
 export interface WebhookTransportOptions extends AddressRulesOptions {
   readonly resolve: Resolve;
-  /**
-   * Timeout of a request, in milliseconds.
-   * @default 10 s
-   */
+  /** @default 10 s */
   readonly callMs?: number;
 }
 
@@ -93,21 +90,14 @@ function judged(found: readonly Resolved[]): LookupFunction {
   };
 }
 
-/**
- * Waits for a value.
- *
- * @throws when the signal aborts first
- */
+/** @throws when the signal aborts first */
 async function inTime<Value>(signal: AbortSignal, coming: Promise<Value>): Promise<Value> {
   const { promise: over, reject } = Promise.withResolvers<never>();
   signal.addEventListener('abort', () => reject(new Error('the time limit was exceeded')), { once: true });
   return Promise.race([coming, over]);
 }
 
-/**
- * Reads the beginning of a response, for diagnosis only. If a response is truncated or endless, passes the part that
- * has arrived to `done`.
- */
+/** If a response is truncated or endless, passes the part that has arrived to `done`. */
 function readExcerpt(response: http.IncomingMessage, signal: AbortSignal, done: (excerpt: string) => void): void {
   const chunks: Buffer[] = [];
   let length = 0;
@@ -142,7 +132,7 @@ function unanswered(error: string): AttemptResult {
   return { kind: 'unanswered', error };
 }
 
-/** Maps Node's error codes to Payonce's. Does not use the error's text, which can quote data from the server. */
+/** Does not use the error's text, which can quote data from the server. */
 function reasonOf(error: unknown): string {
   const code = codeOf(error);
   if (code === 'ETIMEDOUT') return 'timeout';

@@ -11,15 +11,12 @@ export interface EraseAnswersTools {
   readonly activity: Pick<ActivityLog, 'listActivity'>;
 }
 
-/** Number of activity-log entries per read. */
 const ENTRIES_AT_ONCE = 1_000;
 
 /**
  * Deletes the receivers' responses to events of an erased payment or order, because a response can quote its event. If
  * an attempt is running, its result is not recorded. After its lease ends, the attempt is repeated without the erased
  * data.
- *
- * @param events the events of the payment or the order
  */
 export async function eraseAnswers(
   tools: EraseAnswersTools,
@@ -41,10 +38,7 @@ export async function eraseAnswers(
   }
 }
 
-/**
- * Returns the ids of the deleted endpoints from the activity log, which lists every deleted endpoint. The ids are
- * needed because the deliveries of a deleted endpoint still exist.
- */
+/** The ids are needed because the deliveries of a deleted endpoint still exist. */
 async function deletedEndpoints(
   { activity }: Pick<EraseAnswersTools, 'activity'>,
   { tenantId, mode }: WebhookOwner,

@@ -22,9 +22,8 @@ export interface FanOutTools {
 }
 
 /**
- * Creates a delivery for each endpoint that subscribes to the event. A delivery's id is derived from the endpoint and
- * the event, and its row must not exist yet, so no delivery is created twice. After a crash between two deliveries, the
- * redelivered event creates the missing ones.
+ * A delivery's id is derived from the endpoint and the event, and its row must not exist yet, so no delivery is created
+ * twice. After a crash between two deliveries, the redelivered event creates the missing ones.
  *
  * @throws RetryableError, AmbiguousError: the event can be processed again
  * @throws TerminalError as `refuseTooOld`: the event's deliveries may already be deleted
@@ -62,15 +61,12 @@ export function webhookMessage({ event, occurredAtMs }: PayonceEvent): WebhookMe
   return { eventId: event.id, type: event.type, occurredAtMs };
 }
 
-/** Returns the tasks to enqueue for a delivery: none if it is in a lane, where deliveries have no messages. */
+/** Deliveries in a lane have no messages. */
 export function tasksFor({ endpointId, id, apart }: Delivery): readonly WebhookTask[] {
   return apart === true ? [] : [{ kind: 'attempt', endpointId, deliveryId: id }];
 }
 
-/**
- * Enqueues tasks without waiting for the sweep. The tasks are already in the due queue, so a failure here only delays
- * them until the sweep enqueues them.
- */
+/** The tasks are already in the due queue, so a failure here only delays them until the sweep enqueues them. */
 export async function enqueueAtOnce(
   { tasks, report }: Pick<FanOutTools, 'tasks' | 'report'>,
   owner: WebhookOwner,

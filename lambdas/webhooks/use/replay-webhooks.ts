@@ -33,23 +33,23 @@ import type { PastEvents, Revised, WebhookChange, WebhookStore, WebhookTask, Web
 export interface ReplayWebhooks extends KeyedRequest {
   readonly endpointId: string;
   readonly replayId: string;
-  /** Start of the time range (inclusive), in Unix milliseconds. */
+  /** Inclusive. */
   readonly fromMs: number;
-  /** End of the time range (exclusive), in Unix milliseconds. */
+  /** Exclusive. */
   readonly untilMs: number;
   readonly events?: WebhookReplay['events'];
   /** Whether to redeliver only the events that the endpoint has never accepted. @default all events */
   readonly isPartial?: boolean;
 }
 
-/** The possible reasons why a replay is refused. A {@link ResendRefusal} takes precedence. */
+/** A {@link ResendRefusal} takes precedence. */
 export type ReplayRefusal =
   | ResendRefusal
   /** Deliveries of a part of the range are no longer stored, so it is not known which events were accepted. */
   | { readonly kind: 'range_too_old' }
   | { readonly kind: 'replay_running'; readonly replayId: string };
 
-/** Accepts a range replay. The worker processes its pages later. @throws as `takeWebhookEffect` */
+/** The worker processes the pages later. @throws as `takeWebhookEffect` */
 export async function acceptReplay(
   tools: AskTools,
   request: ReplayWebhooks,
@@ -110,16 +110,16 @@ export interface ReplayTools {
 }
 
 /**
- * Number of events per page. A page takes one write for each delivery and up to two more, and a transaction is limited
- * to 100 writes (DynamoDB, "TransactWriteItems").
+ * A page takes one write for each delivery and up to two more, and a transaction is limited to 100 writes (DynamoDB,
+ * "TransactWriteItems").
  */
 const EVENTS_PER_PAGE = 25;
 
 export type PageOutcome = 'nothing_due' | 'page' | 'ended';
 
 /**
- * Processes one page of a replay. One transaction writes the deliveries of the page and the cursor of the next page, so
- * a page that is read twice creates its deliveries once.
+ * One transaction writes the deliveries of the page and the cursor of the next page, so a page that is read twice
+ * creates its deliveries once.
  *
  * @throws RetryableError, AmbiguousError: the sweep enqueues the replay again
  */
@@ -178,7 +178,6 @@ async function writePage(tools: ReplayTools, was: WebhookReplay): Promise<PageOu
   return now.status === 'running' ? 'page' : 'ended';
 }
 
-/** Returns the change that removes the ended replay from its endpoint, so that the endpoint can get another replay. */
 function released(book: EndpointList, { endpointId, id }: WebhookReplay): Pick<WebhookChange, 'book'> {
   const endpoint = endpointOf(book, endpointId);
   if (endpoint?.replay !== id) return {};
@@ -223,10 +222,7 @@ type PageDeliveries =
    */
   | { readonly untilMs: number };
 
-/**
- * Returns the delivery to write. Returns none if an attempt is running and a retry would follow it: such an attempt
- * already satisfies the replay.
- */
+/** Returns none if an attempt is running and a retry would follow it: such an attempt already satisfies the replay. */
 function again(
   { fresh, was }: { readonly fresh: Delivery; readonly was: Delivery | undefined },
   nowMs: number,
@@ -241,7 +237,7 @@ function isForgotten(occurredAtMs: number, nowMs: number): boolean {
   return nowMs - occurredAtMs >= DELIVERY_KEPT_SECONDS * 1000;
 }
 
-/** Postpones a page. @returns false when the replay has changed since it was read */
+/** @returns false when the replay has changed since it was read */
 async function postponed(tools: ReplayTools, was: WebhookReplay, untilMs: number): Promise<boolean> {
   const { webhooks, clock } = tools;
   const nowMs = clock.nowMs();

@@ -17,10 +17,7 @@ export interface ResendWebhook extends KeyedRequest {
   readonly deliveryId: string;
 }
 
-/**
- * The possible reasons why a resend or a test event is refused. `key_expired` takes precedence over
- * `endpoint_disabled`.
- */
+/** `key_expired` takes precedence over `endpoint_disabled`. */
 export type ResendRefusal = NotFound | { readonly kind: 'endpoint_disabled' } | KeyExpired;
 
 /** Requests one more attempt for a delivery in any status. @throws as `takeWebhookEffect` */

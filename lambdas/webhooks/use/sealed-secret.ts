@@ -3,22 +3,16 @@ import type { SecretVersion, WebhookEndpoint } from '../domain/webhook-endpoint.
 import type { WebhookSecrets } from './webhooks.ts';
 
 /**
- * Matches the placeholder for a secret. A stored response must not contain a secret, but a replay must return the same
- * secret as the first response. The placeholder therefore contains the inputs from which each replay derives the
- * secret.
+ * A stored response must not contain a secret, but a replay must return the same secret as the first response. The
+ * placeholder therefore contains the inputs from which each replay derives the secret.
  */
 const SEALED = /^derived:(?<root>[0-9a-f]{16}):(?<version>[1-9]\d{0,8})$/;
 
-/** Returns the placeholder that stands for the endpoint's newest secret in a stored response. */
 export function sealedSecret({ secrets: [newest] }: Pick<WebhookEndpoint, 'secrets'>): string {
   return newest === undefined ? '' : `derived:${newest.root}:${newest.version}`;
 }
 
-/**
- * Returns the endpoint id and the secret version in the placeholder of a stored response.
- *
- * @returns undefined when the response has no placeholder
- */
+/** @returns undefined when the response has no placeholder */
 export function sealedIn({
   body,
 }: Answer): { readonly endpointId: string; readonly version: SecretVersion } | undefined {

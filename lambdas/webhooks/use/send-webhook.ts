@@ -65,7 +65,6 @@ export interface SendTools {
   readonly report: (error: unknown) => void;
 }
 
-/** The possible results of processing a delivery. */
 export type SendOutcome =
   /** The delivery has ended, is claimed by a rival, or is not due yet. Its message can be deleted. */
   | 'nothing_due'
@@ -110,9 +109,8 @@ const LOOKED_AT = 100;
 const LOOKED_AT_SINCE = [1, 3 / 4, 1 / 2, 3 / 8, 3 / 16, 3 / 32, 3 / 64, 1 / 64, 1 / 256] as const;
 
 /**
- * Makes one delivery attempt if it is due: claim, send, commit. The delivery's row serves as the record: only one of
- * two concurrent messages claims the attempt. If the sender crashes, the delivery becomes due again when its lease
- * ends. The next attempt has the same id and the same body.
+ * The delivery's row serves as the record: only one of two concurrent messages claims the attempt. If the sender
+ * crashes, the delivery becomes due again when its lease ends. The next attempt has the same id and the same body.
  *
  *   A ── claim (rev 2) ── send ── crash … lease ends
  *   B ──── claim ✗                        C ── claim (rev 3) ── send ── commit (rev 4)
@@ -190,10 +188,7 @@ async function claim(
   return { kind: 'claimed', held: { delivery: taken, endpoint, ...defined({ inFlight }), atMs } };
 }
 
-/**
- * Moves a delivery to its endpoint's lane. The lane of a slow endpoint already runs. The lane of any other endpoint is
- * created or woken first.
- */
+/** The lane of a slow endpoint already runs. The lane of any other endpoint is created or woken first. */
 async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: WebhookEndpoint): Promise<void> {
   if (delivery.apart === true) return;
   const isWoken = slow === undefined && (await wakeLane(tools, delivery, id, runsSoon));
@@ -203,8 +198,8 @@ async function moveToLane(tools: SendTools, delivery: Delivery, { id, slow }: We
 }
 
 /**
- * Reads a delivery. If this code cannot parse it, removes it from the due queue, because otherwise every sweep would
- * enqueue it again. Its message goes to the dead-letter queue, and can be redriven after a fix.
+ * If this code cannot parse the delivery, removes it from the due queue, because otherwise every sweep would enqueue it
+ * again. Its message goes to the dead-letter queue, and can be redriven after a fix.
  *
  * @throws TerminalError `row_unreadable`
  */
@@ -308,7 +303,6 @@ async function record(
   });
 }
 
-/** Returns whether this attempt failed and the endpoint has been slow for longer than the retry schedule. */
 function isSlowForWholeSchedule(slow: WebhookEndpoint['slow'], result: AttemptResult, nowMs: number): boolean {
   return slow !== undefined && nowMs - slow.sinceMs > SCHEDULE_MS && !isAccepted(result);
 }
@@ -328,9 +322,9 @@ function outcomeOf(
 }
 
 /**
- * Marks the endpoint as slow, so that its next deliveries go to its lane. The mark is not part of the attempt's
- * transaction: many attempts can be slow at the same time, and the first mark is enough. The lane is woken before the
- * endpoint is marked, so that every process that reads the mark finds a running lane.
+ * The mark is not part of the attempt's transaction: many attempts can be slow at the same time, and the first mark is
+ * enough. The lane is woken before the endpoint is marked, so that every process that reads the mark finds a running
+ * lane.
  *
  * @param call describes an attempt in flight: whether it blocks a shared sender, and the delay of the lane's first run
  * @returns false when the endpoint was deleted or could not be marked; if it exists, the next slow attempt marks it
@@ -362,20 +356,13 @@ async function isolate(
   }
 }
 
-/**
- * Returns whether the endpoint has recently accepted an event. An endpoint must not be disabled only because it cannot
- * process one particular event.
- */
+/** An endpoint must not be disabled only because it cannot process one particular event. */
 function acceptsOtherEvents(webhooks: WebhookStore, { endpointId }: Delivery, nowMs: number): Promise<boolean> {
   const times = LOOKED_AT_SINCE.map((part) => Math.ceil(nowMs - part * SHORTEST_SCHEDULE_MS));
   return hasAccepted(webhooks, endpointId, { afterMs: nowMs - SHORTEST_SCHEDULE_MS, times });
 }
 
-/**
- * Returns whether one of the checked deliveries was accepted after `afterMs`, in Unix milliseconds.
- *
- * @param times times from which deliveries are checked in addition to the latest ones, in Unix milliseconds
- */
+/** @param times times from which deliveries are checked in addition to the latest ones, in Unix milliseconds */
 async function hasAccepted(
   webhooks: WebhookStore,
   endpointId: string,
@@ -391,11 +378,8 @@ async function hasAccepted(
 }
 
 /**
- * Returns the change of the endpoint's state that an attempt causes.
- *
  * @param endpoint the endpoint as the attempt's claim read it
  * @param ended the delivery with the result of the attempt
- * @returns undefined when the attempt does not change the state
  */
 async function stateAfter(
   webhooks: WebhookStore,
@@ -413,9 +397,8 @@ async function stateAfter(
 type Changing = Pick<WebhookChange, 'book' | 'deliveries' | 'notice'>;
 
 /**
- * Builds the rows that change the state of the endpoint: its list, and an event for the bus and for the tenant's other
- * endpoints. The caller writes them in one transaction with the result of the attempt, so each change has exactly one
- * event. In the diagram, "list" is the row with the tenant's endpoints, and its number is the revision:
+ * The caller writes the rows in one transaction with the result of the attempt, so each change has exactly one event. In
+ * the diagram, "list" is the row with the tenant's endpoints, and its number is the revision:
  *
  *   A ── read list 3 ── attempt A failed, list 4: failing, event ✓
  *   B ──── read list 3 ──── list 4 ✗ ── read list 4: is failing ── attempt B failed ✓

@@ -14,7 +14,7 @@ export interface SweepWebhooksTools {
   readonly webhooks: WebhookStore;
   readonly due: DueWebhooks;
   readonly tasks: WebhookTasks;
-  /** Publishes events on the bus. @returns an outcome for each event, in order */
+  /** @returns an outcome for each event, in order */
   readonly publish: (events: readonly AnyEvent[]) => Promise<readonly PublishOutcome[]>;
   readonly clock: Pick<Clock, 'nowMs'>;
   /**
@@ -84,12 +84,12 @@ function counted(shares: Map<string, number>, endpointId: string): number {
   return share;
 }
 
-/** The tasks of the lanes that this run has woken, by endpoint id. Undefined for a lane that could not be woken. */
+/** Undefined for a lane that could not be woken. */
 type Lanes = Map<string, GroupedTask | undefined>;
 
 /**
- * Wakes the lane of the endpoint, once per run. If the delivery cannot be read, its owner is unknown: it wakes no lane
- * and is queued as usual. If the lane cannot be woken, the excess deliveries of its endpoint wait for a later round.
+ * If the delivery cannot be read, its owner is unknown: it wakes no lane and is queued as usual. If the lane cannot be
+ * woken, the excess deliveries of its endpoint wait for a later round.
  */
 async function openLane(
   tools: SweepWebhooksTools,
@@ -108,7 +108,7 @@ async function openLane(
   }
 }
 
-/** Returns the delivery, or undefined if it cannot be read. The sender parks such a delivery. */
+/** The sender parks a delivery that cannot be read. */
 async function readableDelivery(
   { webhooks }: SweepWebhooksTools,
   endpointId: string,
@@ -122,10 +122,7 @@ async function readableDelivery(
   }
 }
 
-/**
- * Publishes the events about endpoints' states. An event that the bus does not accept now is published in the next
- * round.
- */
+/** An event that the bus does not accept now is published in the next round. */
 async function publishNotices({ due, publish }: SweepWebhooksTools, notices: readonly WebhookNotice[]): Promise<void> {
   if (notices.length === 0) return;
   const outcomes = await publish(notices.map(endpointEvent));
@@ -143,11 +140,7 @@ interface Taken {
   readonly dueAtMs?: number;
 }
 
-/**
- * Moves a row. Returns the task to queue, or the event to publish.
- *
- * @returns undefined when a rival has moved the row, or the row's work is done
- */
+/** @returns undefined when a rival has moved the row, or the row's work is done */
 async function take(
   { due, clock }: SweepWebhooksTools,
   each: DueWebhook,
@@ -167,7 +160,7 @@ async function take(
   return { queue: task.kind === 'notice' ? [] : [{ task, group }], ...rest };
 }
 
-/** Returns {@link sweepWebhooks} as one of the sweeps of a job. @param report receives the number of rows */
+/** @param report receives the number of rows */
 export function sweepWebhooksPiece(tools: SweepWebhooksTools, report: (swept: number) => void): Piece {
   return async ({ deadlineMs }) => {
     const swept = await sweepWebhooks(tools, deadlineMs);

@@ -7,8 +7,7 @@ import { takeWebhookEffect, type WebhookEffectOutcome } from './webhook-effect.t
 import { answerOf, type KeyedRequest } from './webhook-endpoints.ts';
 
 /**
- * Sends a test event to one endpoint, regardless of its subscriptions. The event is signed and delivered like every
- * other event, but with only one attempt.
+ * The event is signed and delivered like every other event, but with only one attempt.
  *
  * @throws as `takeWebhookEffect`
  */

@@ -5,8 +5,7 @@ import { isAwake, withAnnouncement } from '../domain/webhook-lane.ts';
 import type { WebhookStore } from './webhooks.ts';
 
 /**
- * Announces deliveries to the lane of their endpoint. Call this before the deliveries are written, so that the lane
- * runs even if the caller crashes.
+ * Call this before the deliveries are written, so that the lane runs even if the caller crashes.
  *
  * @param runsByItself returns whether the lane runs without being woken @default {@link isAwake}
  * @returns whether the lane was woken

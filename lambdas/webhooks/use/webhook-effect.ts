@@ -19,7 +19,6 @@ export interface WebhookTools extends Pick<ExpiryOptions, 'retention'> {
   readonly entropy: Entropy;
 }
 
-/** The change that a request with an idempotency key makes, and the response that is stored with the change. */
 interface Decided {
   readonly kind: 'change';
   readonly change: Omit<WebhookChange, 'record'>;
@@ -37,13 +36,12 @@ export interface WebhookEffect<Refusal> {
    * @default they are kept for the retention of `events`
    */
   readonly isPermanent?: boolean;
-  /** Reads the rows and decides. Called again when a row has changed since it was read. */
+  /** Called again when a row has changed since it was read. */
   readonly decide: () => Promise<Decided | Refusal>;
 }
 
 /**
- * The possible outcomes of a request with an idempotency key. If an earlier request with the key has taken effect, the
- * outcome is `replay`, `payload_mismatch` or `key_expired`.
+ * If an earlier request with the key has taken effect, the outcome is `replay`, `payload_mismatch` or `key_expired`.
  */
 export type WebhookEffectOutcome<Refusal> =
   | { readonly kind: 'first'; readonly answer: Answer }
@@ -114,7 +112,6 @@ export async function takeWebhookEffect<Refusal extends { readonly kind: string 
   });
 }
 
-/** Returns whether the secret in a stored response signs now. */
 async function signs(
   { webhooks, clock }: Pick<WebhookTools, 'webhooks' | 'clock'>,
   { caller }: Pick<WebhookEffect<unknown>, 'caller'>,

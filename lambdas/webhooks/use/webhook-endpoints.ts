@@ -49,10 +49,9 @@ export type NotFound = { readonly kind: 'not_found' };
  */
 export type KeyExpired = { readonly kind: 'key_expired' };
 
-/** The possible reasons why no endpoint is created, in order of precedence. */
 type CreateRefusal = UrlRefused | { readonly kind: 'limit_reached'; readonly limit: number };
 
-/** Creates an endpoint. @throws as `takeWebhookEffect` */
+/** @throws as `takeWebhookEffect` */
 export async function createEndpoint(
   tools: EndpointTools,
   request: CreateEndpoint,
@@ -95,13 +94,10 @@ export interface RotateSecret extends KeyedRequest {
   readonly overlapSeconds: number;
 }
 
-/**
- * The possible reasons why the secret is not rotated, in order of precedence. `too_many_secrets`: a rotation with an
- * overlap is possible from `fromMs` (Unix milliseconds).
- */
+/** `too_many_secrets`: a rotation with an overlap is possible from `fromMs` (Unix milliseconds). */
 type RotateRefusal = NotFound | KeyExpired | { readonly kind: 'too_many_secrets'; readonly fromMs: number };
 
-/** Rotates the secret of an endpoint. @throws as `takeWebhookEffect` */
+/** @throws as `takeWebhookEffect` */
 export async function rotateSecret(
   tools: WebhookTools,
   request: RotateSecret,
@@ -131,7 +127,7 @@ export async function rotateSecret(
   });
 }
 
-/** Deletes an endpoint. Its pending deliveries are canceled when they become due. @throws as `takeWebhookEffect` */
+/** The endpoint's pending deliveries are canceled when they become due. @throws as `takeWebhookEffect` */
 export async function deleteEndpoint(
   tools: WebhookTools,
   request: KeyedRequest & { readonly endpointId: string },
@@ -166,13 +162,13 @@ interface Acted {
   readonly nowMs: number;
 }
 
-/** Builds the activity-log entry. It is written in one transaction with the change of the endpoint. */
+/** Written in one transaction with the change of the endpoint. */
 function entryOf(action: Action, { owner, cause, endpointId, nowMs }: Acted): ActivityDraft {
   const { tenantId, mode } = owner;
   return { chain: { tenantId, mode }, action, actor: cause, about: [endpointId], occurredAtMs: nowMs };
 }
 
-/** The fields to change. Absent fields stay as they are. */
+/** Absent fields stay as they are. */
 export interface EndpointChange {
   readonly url?: string;
   readonly events?: WebhookEndpoint['events'];
@@ -184,7 +180,7 @@ export interface EndpointChange {
 export type UpdateOutcome = { readonly kind: 'updated'; readonly endpoint: WebhookEndpoint } | NotFound | UrlRefused;
 
 /**
- * Changes an endpoint. The request needs no idempotency key, because it states the resulting values.
+ * The request needs no idempotency key, because it states the resulting values.
  *
  * @throws RetryableError, AmbiguousError: the caller can retry the request
  */

@@ -20,12 +20,9 @@ export interface LaneTools extends SendTools {
 }
 
 /**
- * Processes the lane of an endpoint: attempts the due deliveries page by page. The run ends when an attempt is slow and
- * fails, when an attempt has no result, when too few deliveries are due to fill a page, or when the run's time is over.
- * After a run in which an attempt was slow and failed, the next run makes only one attempt. Claims the lane's row
- * first, so that only one run at a time processes the lane.
- *
- * @returns the outcomes of the attempts
+ * The run ends when an attempt is slow and fails, when an attempt has no result, when too few deliveries are due to
+ * fill a page, or when the run's time is over. Claims the lane's row first, so that only one run at a time processes
+ * the lane.
  * @throws RetryableError, AmbiguousError when the store fails: the sweep queues the lane again
  */
 export async function runLane(tools: LaneTools, endpointId: string): Promise<readonly SendOutcome[]> {

@@ -8,16 +8,15 @@ import type { WebhookLane } from '../domain/webhook-lane.ts';
 import type { WebhookNotice } from '../domain/webhook-notice.ts';
 import type { WebhookReplay } from '../domain/webhook-replay.ts';
 
-/** A row and its next revision. */
 export interface Revised<Row> {
-  /** The row that was read. Absent for a new row, which must not exist yet. */
+  /** Absent for a new row, which must not exist yet. */
   readonly was?: Row;
   readonly now: Row;
 }
 
-/** Rows that one transaction writes. Each row must still have the revision that was read. */
+/** Each row must still have the revision that was read. */
 export interface WebhookChange {
-  /** The effect record, which must not exist yet. */
+  /** Must not exist yet. */
   readonly record?: EffectRecord;
   readonly book?: Revised<EndpointList>;
   readonly deliveries?: readonly Revised<Delivery>[];
@@ -25,11 +24,9 @@ export interface WebhookChange {
   readonly lane?: Revised<WebhookLane>;
   /** Event about the change of the endpoint's state. It must not exist yet. */
   readonly notice?: WebhookNotice;
-  /** Activity-log entry for the request. */
   readonly activity?: ActivityDraft;
 }
 
-/** The possible results of a write, in order of precedence. */
 export type WebhookChangeOutcome =
   | { readonly kind: 'written' }
   | { readonly kind: 'recorded_before'; readonly record: EffectRecord }
@@ -39,22 +36,20 @@ export type WebhookChangeOutcome =
    */
   | { readonly kind: 'changed' };
 
-/**
- * Stores endpoints, deliveries, replays, lanes, endpoint events and effect records. Every read is strongly consistent.
- */
+/** Every read is strongly consistent. */
 export interface WebhookStore {
   write(change: WebhookChange): Promise<WebhookChangeOutcome>;
   readEffect(operationId: OperationId): Promise<EffectRecord | undefined>;
-  /** Reads the endpoints of a tenant in one mode; an empty list with revision 0 when there are none. */
+  /** An empty list with revision 0 when there are none. */
   readBook(owner: WebhookOwner): Promise<EndpointList>;
-  /** Reads a delivery. @throws TerminalError `row_unreadable` when this code cannot read the row */
+  /** @throws TerminalError `row_unreadable` when this code cannot read the row */
   readDelivery(endpointId: string, deliveryId: string): Promise<Delivery | undefined>;
   /**
    * Removes a delivery from the due queue, because it cannot be parsed, but keeps its row. Has no effect when the row
    * does not exist.
    */
   park(endpointId: string, deliveryId: string): Promise<void>;
-  /** Lists deliveries, newest event first, or oldest event first if `page.oldestFirst` is set. */
+  /** Newest event first, unless `page.oldestFirst` is set. */
   listDeliveries(endpointId: string, page: DeliveryPage): Promise<readonly Delivery[]>;
   readReplay(replayId: string): Promise<WebhookReplay | undefined>;
   readLane(endpointId: string): Promise<WebhookLane | undefined>;
@@ -63,7 +58,7 @@ export interface WebhookStore {
 /** Finds the endpoints of all tenants that are failing, or that Payonce has disabled (`failingSince`). */
 export interface FailingEndpoints {
   /**
-   * Reads the endpoint lists with such an endpoint, longest failing first. Eventually consistent.
+   * Longest failing first. Eventually consistent.
    *
    * @param limit maximum number of lists
    */
@@ -71,19 +66,18 @@ export interface FailingEndpoints {
 }
 
 export interface DeliveryPage {
-  /** Id of the delivery after which the page begins. */
   readonly after?: string;
   readonly oldestFirst?: true;
   readonly limit: number;
 }
 
-/** A delivery attempt, a page of a replay, or a lane run. A task that is queued twice takes effect once. */
+/** A task that is queued twice takes effect once. */
 export type WebhookTask =
   | { readonly kind: 'attempt'; readonly endpointId: string; readonly deliveryId: string }
   | { readonly kind: 'replay'; readonly replayId: string }
   | { readonly kind: 'lane'; readonly endpointId: string };
 
-/** A task, or an event about an endpoint's state. The sweep publishes such an event itself. */
+/** The sweep publishes a notice itself. */
 export type DueTask = WebhookTask | { readonly kind: 'notice'; readonly eventId: string };
 
 /** A task with its message group (`groupOf`), which determines its share of the senders. */
@@ -99,20 +93,13 @@ export interface DueWebhook {
   readonly sweepAtMs: number;
 }
 
-/**
- * The sweep queue and the lanes. The position of a row in a queue is an attribute of the row itself, so a row cannot
- * lose its place.
- */
+/** The position of a row in a queue is an attribute of the row itself, so a row cannot lose its place. */
 export interface DueWebhooks {
-  /** Returns at most `limit` rows that the sweep must queue or publish at `nowMs`, oldest first. */
+  /** Oldest first. */
   due(nowMs: number, limit: number): Promise<readonly DueWebhook[]>;
-  /**
-   * Returns the first deliveries in the lane of an endpoint, oldest first, including deliveries that are not yet due.
-   */
+  /** Oldest first, including deliveries that are not yet due. */
   dueInLane(endpointId: string, limit: number): Promise<readonly DueWebhook[]>;
   /**
-   * Moves a row to a different time, or into its endpoint's lane.
-   *
    * @returns undefined when the row no longer has the time of `due`, because a rival has moved the row or the row's
    * work is done
    */
@@ -125,22 +112,18 @@ export interface DueWebhooks {
 export interface MovedWebhook {
   /** The group of the row's owner (`groupOf`), or `unreadable` when the row cannot be read. */
   readonly group: string;
-  /** Due time of the row, in Unix milliseconds. Absent when the row cannot be read. */
+  /** Absent when the row cannot be read. */
   readonly dueAtMs?: number;
-  /** The event to publish. Set if the row is an event about an endpoint's state. */
+  /** Set if the row is an event about an endpoint's state. */
   readonly notice?: WebhookNotice;
 }
 
 /**
- * Enqueues messages of tasks, to be processed immediately or after a delay. If a message is lost, the sweep enqueues the
- * task again from the due queue, within about three minutes after the task is due.
+ * If a message is lost, the sweep enqueues the task again from the due queue, within about three minutes after the task
+ * is due.
  */
 export interface WebhookTasks {
-  /**
-   * Sends the messages of tasks.
-   *
-   * @param delaySeconds at most 900
-   */
+  /** @param delaySeconds at most 900 */
   enqueue(tasks: readonly GroupedTask[], delaySeconds: number): Promise<void>;
 }
 
@@ -165,9 +148,8 @@ export interface WebhookTransport {
   post(request: WebhookRequest, late: readonly Late[]): Promise<AttemptResult>;
 }
 
-/** Rules for the addresses to which webhooks can be sent. */
 export interface WebhookAddresses {
-  /** Checks a URL. @returns the reason for a refusal, to show to the merchant; undefined when the URL is allowed */
+  /** @returns the reason for a refusal, to show to the merchant; undefined when the URL is allowed */
   refusal(url: string): Promise<string | undefined>;
 }
 
@@ -175,7 +157,10 @@ export interface WebhookAddresses {
 export interface WebhookSecrets {
   /** Returns the name of the root key from which new secrets are derived. */
   newestRoot(): Promise<string>;
-  /** Derives a secret, `whsec_…`. @throws RetryableError when this process does not know the root key */
+  /**
+   * @returns `whsec_…`
+   * @throws RetryableError when this process does not know the root key
+   */
   secretOf(endpointId: string, secret: SecretVersion): Promise<string>;
   /** Returns the value of `webhook-signature`: one Standard Webhooks signature for each secret. */
   sign(
@@ -187,9 +172,8 @@ export interface WebhookSecrets {
 /** Returns an event as JSON, in the form that the API returns. @returns undefined when the Ledger has no such event */
 export type EventBodies = (eventId: string) => Promise<string | undefined>;
 
-/** Reads one page of an owner's events in a time range. */
 export type PastEvents = (range: EventRange) => Promise<{
   readonly events: readonly WebhookMessage[];
-  /** Cursor of the next page. Absent on the last page. */
+  /** Absent on the last page. */
   readonly cursor?: string;
 }>;
