@@ -7,9 +7,7 @@ import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import { Construct } from 'constructs';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
-/** Either the e-mail address to notify, or an existing SNS topic. */
 export type AlarmTopicProps =
-  /** Creates a topic and subscribes this e-mail address to it. */
   | { readonly email: string }
   /** Uses an existing topic, which must allow CloudWatch to publish. */
   | { readonly topicArn: string };
@@ -30,8 +28,8 @@ export class AlarmTopic extends Construct {
   }
 
   /**
-   * Creates the topic with its own key. CloudWatch cannot publish to a topic that is encrypted with the AWS managed key
-   * (Amazon SNS developer guide, "Enable compatibility between event sources from AWS services and encrypted topics").
+   * CloudWatch cannot publish to a topic that is encrypted with the AWS managed key (Amazon SNS developer guide,
+   * "Enable compatibility between event sources from AWS services and encrypted topics").
    */
   #own(email: string): ITopic {
     const { account, region, partition } = Stack.of(this);

@@ -21,7 +21,7 @@ export interface ArchiveAuditorProps {
   readonly logs: FunctionLogs;
   readonly bucket: ArchiveBucket;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'archiveSigningKeyArn'>;
-  /** The system of record. @default dynamodb */
+  /** @default dynamodb */
   readonly authority?: Authority;
 }
 

@@ -8,7 +8,6 @@ export interface ArchiveBucket {
   readonly shown: string;
 }
 
-/** Allows a role to verify the archive: to read its objects and manifests, and the configuration that protects them. */
 export function grantVerify({ name, shown }: ArchiveBucket, role: Role): void {
   const bucket = `arn:${Aws.PARTITION}:s3:::${name}`;
   const actions = [
@@ -24,10 +23,7 @@ export function grantVerify({ name, shown }: ArchiveBucket, role: Role): void {
   grantObjects({ name, shown }, role, ['ledger', 'manifests']);
 }
 
-/**
- * Allows a role to read the manifests and the records of verifications. The role can list all S3 keys, but reads no
- * rows.
- */
+/** The role can list all S3 keys, but reads no rows. */
 export function grantReadAudit(bucket: ArchiveBucket, role: Role): void {
   const resources = [`arn:${Aws.PARTITION}:s3:::${bucket.name}`];
   role.addToPolicy(new PolicyStatement({ sid: 'ListArchive', actions: ['s3:ListBucket'], resources }));

@@ -14,10 +14,7 @@ export interface AuditApiProps {
   readonly http: HttpApi;
   readonly logs: FunctionLogs;
   readonly settings: Pick<Settings, 'archiveKeyArn' | 'memoryMb'>;
-  /**
-   * Bucket of the archive.
-   * @default no bucket; the response states that there is no archive
-   */
+  /** @default no bucket; the response states that there is no archive */
   readonly bucket?: ArchiveBucket | undefined;
 }
 

@@ -9,22 +9,13 @@ import type { Ledger } from './ledger.ts';
 
 export interface AuditingRoleProps {
   readonly ledger: Ledger;
-  /**
-   * Restored Ledger table that is in use.
-   * @default the declared table is in use
-   */
+  /** @default the declared table is in use */
   readonly restored?: RestoredTable | undefined;
-  /**
-   * Archive that the role may read.
-   * @default the role reads no archive
-   */
+  /** @default the role reads no archive */
   readonly archive?: ArchiveBucket | undefined;
-  /**
-   * The KMS key of the archive.
-   * @default the archive is encrypted with an S3-managed key
-   */
+  /** @default the archive is encrypted with an S3-managed key */
   readonly archiveKeyArn?: string | undefined;
-  /** The table that lists the tenants. `payonce verify --from … --to …` reads the activity logs of these tenants. */
+  /** `payonce verify --from … --to …` reads the activity logs of the tenants in this table. */
   readonly registry: DataTable;
 }
 

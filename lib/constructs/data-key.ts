@@ -6,21 +6,19 @@ import { QueueEncryption, type QueueProps } from 'aws-cdk-lib/aws-sqs';
 import type { Construct } from 'constructs';
 import { dataKeyOf } from '../settings.ts';
 
-/** Returns the encryption settings of a table. Uses the key from the setting `dataKeyArn` if it is set. */
+/** Uses the key from the setting `dataKeyArn` if it is set. */
 export function tableEncryption(scope: Construct): Pick<TableProps, 'encryption' | 'encryptionKey'> {
   const encryptionKey = dataKey(scope);
   if (encryptionKey === undefined) return { encryption: TableEncryption.AWS_MANAGED };
   return { encryption: TableEncryption.CUSTOMER_MANAGED, encryptionKey };
 }
 
-/** Returns the encryption of a queue, like {@link tableEncryption}. */
 export function queueEncryption(scope: Construct): Pick<QueueProps, 'encryption' | 'encryptionMasterKey'> {
   const encryptionMasterKey = dataKey(scope);
   if (encryptionMasterKey === undefined) return { encryption: QueueEncryption.SQS_MANAGED };
   return { encryption: QueueEncryption.KMS, encryptionMasterKey };
 }
 
-/** Returns the encryption of a bucket, like {@link tableEncryption}. */
 export function bucketEncryption(
   scope: Construct,
 ): Pick<BucketProps, 'encryption' | 'encryptionKey' | 'bucketKeyEnabled'> {
@@ -31,10 +29,9 @@ export function bucketEncryption(
 }
 
 /**
- * Returns the key of the setting `dataKeyArn`, imported once per stack; undefined if the setting is absent. The stacks
- * grant the key to no role, except that the CDK grants it to roles that use queues. The key's policy admits the account
- * through DynamoDB, SQS and S3 (docs/operate/data-key.md), so no role can be omitted by mistake. The policies of the
- * tables, queues and buckets decide who uses the data.
+ * The stacks grant the key to no role, except that the CDK grants it to roles that use queues. The key's policy admits
+ * the account through DynamoDB, SQS and S3 (docs/operate/data-key.md), so no role can be omitted by mistake. The
+ * policies of the tables, queues and buckets decide who uses the data.
  */
 function dataKey(scope: Construct): IKey | undefined {
   const arn = dataKeyOf(scope.node);

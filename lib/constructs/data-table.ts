@@ -10,10 +10,7 @@ import { tableEncryption } from './data-key.ts';
 
 export interface DataTableProps extends Pick<TableProps, 'stream' | 'timeToLiveAttribute'> {
   readonly partitionKey: string;
-  /**
-   * Name of the sort key.
-   * @default no sort key
-   */
+  /** @default no sort key */
   readonly sortKey?: string;
   /** Whether to keep the table when its stack is deleted, and to enable deletion protection. */
   readonly retain: boolean;
@@ -65,19 +62,17 @@ export class DataTable extends Construct {
     return this.table.tableArn;
   }
 
-  /** Adds an index to the declared table. A restored table has only the indexes from the time of its backup. */
+  /** A restored table has only the indexes from the time of its backup. */
   addIndex(index: GlobalSecondaryIndexProps): void {
     this.#declared.addGlobalSecondaryIndex(index);
   }
 
-  /** Allows actions on all rows of the table. */
   grantActions(grantee: IGrantable, sid: string, actions: readonly string[]): void {
     allow(grantee, { sid, actions: [...actions], resources: [this.tableArn] });
   }
 
   /**
-   * Allows actions only on rows of some kinds. For example, the payments function cannot create API keys, even if it is
-   * compromised.
+   * The payments function cannot create API keys, for example, even if it is compromised.
    *
    * @param rows prefixes or complete values of partition keys (lambdas/kernel/contract/rows.ts); at least one
    */
@@ -86,8 +81,7 @@ export class DataTable extends Construct {
   }
 
   /**
-   * Allows updates of one kind of row that change only the given attributes. If such an update creates a row, the row
-   * has no other attributes.
+   * If an allowed update creates a row, the row has only these attributes.
    *
    * @param attributes the attributes that the update and its condition may contain, in addition to the key attributes
    */
@@ -98,25 +92,18 @@ export class DataTable extends Construct {
     allow(grantee, { sid, actions: ['dynamodb:UpdateItem'], resources: [this.tableArn], conditions });
   }
 
-  /**
-   * Allows queries of an index, limited to certain kinds of partitions.
-   * @param rows like `rows` of {@link grantRows}, but partition keys of the index
-   */
+  /** @param rows like `rows` of {@link grantRows}, but partition keys of the index */
   grantRowsOfIndex(grantee: IGrantable, sid: string, index: string, rows: readonly string[]): void {
     const resources = [`${this.tableArn}/index/${index}`];
     allow(grantee, { sid, actions: ['dynamodb:Query'], resources, conditions: rowConditions(sid, rows) });
   }
 
-  /** Allows queries of all partitions of an index. */
   grantIndex(grantee: IGrantable, sid: string, index: string): void {
     allow(grantee, { sid, actions: ['dynamodb:Query'], resources: [`${this.tableArn}/index/${index}`] });
   }
 }
 
-/**
- * Imports a restored table. The ARN contains the table's name literally, because the policy rules recognize the Ledger
- * by name.
- */
+/** The ARN contains the table's name literally, because the policy rules recognize the Ledger by name. */
 function adopted(scope: Construct, { name, streamArn }: RestoredTable): ITable {
   const tableArn = `arn:${Aws.PARTITION}:dynamodb:${Aws.REGION}:${Aws.ACCOUNT_ID}:table/${name}`;
   return Table.fromTableAttributes(scope, 'Restored', {
@@ -129,10 +116,7 @@ function allow({ grantPrincipal }: IGrantable, statement: PolicyStatementProps):
   grantPrincipal.addToPrincipalPolicy(new PolicyStatement(statement));
 }
 
-/**
- * Returns an IAM condition that limits the partition keys. `ForAllValues` also passes when no value is present, but
- * every read and write contains its key.
- */
+/** `ForAllValues` also passes when no value is present, but every read and write contains its key. */
 export function rowConditions(sid: string, rows: readonly string[]): Record<string, Record<string, string[]>> {
   if (rows.length === 0) throw new Error(`${sid}: rows is empty; name at least one kind of partition key`);
   const partitions = rows.map((row) => (/[#_]$/.test(row) ? `${row}*` : row));

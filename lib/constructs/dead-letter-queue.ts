@@ -5,7 +5,6 @@ import { QUEUE_DAYS } from '../../lambdas/kernel/contract/retention.ts';
 import { queueEncryption } from './data-key.ts';
 
 export interface DeadLetterQueueProps {
-  /** Whether to keep the queue when its stack is deleted. */
   readonly retain: boolean;
 }
 

@@ -7,20 +7,11 @@ import { PayonceFunction, type PayonceFunctionProps } from './payonce-function.t
 
 export interface EngineFunctionProps extends Omit<PayonceFunctionProps, 'environment'> {
   readonly data: Pick<DataStack, 'idempotency' | 'ledger' | 'registry'>;
-  /**
-   * The processors that the function may call.
-   * @default none
-   */
+  /** @default none */
   readonly processors?: Processors;
-  /**
-   * The kinds of rows that the function may append to the Ledger.
-   * @default payments
-   */
+  /** @default payments */
   readonly appends?: readonly LedgerKind[];
-  /**
-   * The kinds of rows that the function may read in the Ledger.
-   * @default the kinds in `appends`
-   */
+  /** @default the kinds in `appends` */
   readonly reads?: readonly LedgerKind[];
   /**
    * Whether the function captures, cancels or refunds payments. Such a function may read rows of the Ledger in batches.
@@ -45,7 +36,6 @@ export class EngineFunction extends PayonceFunction {
   }
 }
 
-/** Returns the environment variables with the tables that `readPaymentsConfig` needs. */
 export function engineTables({ idempotency, ledger, registry }: EngineFunctionProps['data']) {
   return {
     [Environment.idempotencyTable]: idempotency.tableName,

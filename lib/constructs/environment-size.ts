@@ -19,10 +19,7 @@ const VALUE_BYTES = 110;
 /** Estimated size of an account id, a region or a URL suffix, in bytes. */
 const PSEUDO_BYTES = 16;
 
-/**
- * Rejects a function whose environment variables are too large, because Lambda would reject its environment during the
- * deployment.
- */
+/** Lambda would reject a larger environment only during the deployment. */
 export function refuseLargeEnvironment({ node }: Function): void {
   const resource = node.defaultChild;
   if (!(resource instanceof CfnFunction)) throw new Error(`${node.path} is not a function of this app`);
@@ -46,7 +43,7 @@ export function refuseLargeEnvironment({ node }: Function): void {
   });
 }
 
-/** Estimates the size of a deployed value as JSON text, in bytes. The estimate is too large rather than too small. */
+/** The estimate is too large rather than too small. */
 function sizeOf(value: unknown, stackName: number): number {
   if (typeof value === 'string') return Buffer.byteLength(JSON.stringify(value).slice(1, -1));
   if (Array.isArray(value)) return value.reduce<number>((sum, part) => sum + sizeOf(part, stackName), 0);
@@ -66,10 +63,9 @@ interface StackOutput {
 }
 
 /**
- * Estimates the size of a value from another stack, in bytes. A `Ref` is usually a name that CloudFormation generates
- * from the stack name, the resource id and a suffix. The name of its output is longer than the id and the suffix
- * together, so the estimate is the stack name plus the output name. The `Ref` of a queue is a URL. For this URL and all
- * other values, the estimate is fixed.
+ * A `Ref` is usually a name that CloudFormation generates from the stack name, the resource id and a suffix. The name
+ * of its output is longer than the id and the suffix together, so the estimate is the stack name plus the output name.
+ * The `Ref` of a queue is a URL. For this URL and all other values, the estimate is fixed.
  */
 function sizeOfOutput({ StackName, OutputName }: StackOutput): number {
   return /^PublishOutputRef(?!DeadLetters)/.test(OutputName) ? StackName.length + OutputName.length : VALUE_BYTES;

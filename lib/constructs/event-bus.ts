@@ -5,9 +5,7 @@ import { Construct } from 'constructs';
 import { EVENT_SOURCE, REPLAY_HORIZON_DAYS } from '../../lambdas/kernel/contract/events.ts';
 
 export interface EventBusProps {
-  /** Whether to keep the bus and the archive when their stack is deleted. */
   readonly retain: boolean;
-  /** Whether to archive all events, so that they can be replayed. */
   readonly archive: boolean;
 }
 
@@ -37,7 +35,6 @@ export class EventBus extends Construct {
     (archive.node.defaultChild as CfnArchive).applyRemovalPolicy(removal);
   }
 
-  /** Allows `grantee` to put events on the bus. */
   grantPublish({ grantPrincipal }: IGrantable): void {
     const { eventBusArn } = this.bus;
     grantPrincipal.addToPrincipalPolicy(

@@ -45,7 +45,6 @@ export class ExportsBucket extends Construct {
     );
   }
 
-  /** Grants the actions on the export files, and on no other object of the bucket. */
   grantFiles({ grantPrincipal }: IGrantable, sid: string, actions: readonly string[]): void {
     const resources = [this.bucket.arnForObjects(`${EXPORTS_FOLDER}*`)];
     grantPrincipal.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [...actions], resources }));

@@ -8,7 +8,7 @@ import { environmentMetric, metricNamespace } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface FunctionAlarmsProps {
-  /** The functions to monitor, by name. The names are used in construct ids. */
+  /** The names are used in construct ids. */
   readonly functions: ReadonlyMap<string, PayonceFunction>;
 }
 
@@ -64,7 +64,6 @@ export class FunctionAlarms extends Construct {
   }
 }
 
-/** Counts failed executions of all functions of the environment. */
 export function failuresMetric(): Metric {
   return environmentMetric(FUNCTION_FAILED, PERIOD);
 }

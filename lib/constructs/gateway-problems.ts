@@ -7,10 +7,7 @@ interface GatewayProblem {
   readonly code: string;
   readonly title: string;
   readonly detail: string;
-  /**
-   * Value of `Retry-After`, in seconds.
-   * @default no header
-   */
+  /** @default no header */
   readonly retryAfterSeconds?: number;
 }
 
@@ -112,11 +109,7 @@ const bodyOf = ({ status, code, title, detail }: GatewayProblem, root?: string) 
 const linkTo = (root: string): string =>
   `<${root}/v1/openapi.json>; rel="service-desc", <${root}/docs>; rel="service-doc"`;
 
-/**
- * Returns the bodies of the gateway's error responses, for the examples of the API documents.
- *
- * @param root the path of the API's root
- */
+/** @param root the path of the API's root */
 export function gatewayProblemBodies(root: string) {
   return PROBLEMS.map(([, problem]) => bodyOf(problem, root));
 }

@@ -161,18 +161,12 @@ export class HttpApi extends Construct {
   }
 }
 
-/**
- * Creates an integration with one permission per function. CDK's default, one permission per method, can exceed the
- * size limit of a function's policy.
- */
+/** CDK's default, one permission per method, can exceed the size limit of a function's policy. */
 function integrationOf(handler: Function): LambdaIntegration {
   return new LambdaIntegration(handler, { scopePermissionToMethod: false });
 }
 
-/**
- * Returns the log format: the caller's IP address, the method, the resource and the result, without query, headers and
- * body. The path is not logged, because it may contain arbitrary text.
- */
+/** The path is not logged, because it may contain arbitrary text. */
 function accessLogFormat(): AccessLogFormat {
   return AccessLogFormat.custom(
     JSON.stringify({
@@ -189,10 +183,7 @@ function accessLogFormat(): AccessLogFormat {
   );
 }
 
-/**
- * Acknowledges the cdk-nag findings that apply to every API of the app. The reasons appear in the synthesized
- * validation report.
- */
+/** The reasons appear in the synthesized validation report. */
 function acknowledge(api: RestApi): void {
   Validations.of(api).acknowledge(
     {

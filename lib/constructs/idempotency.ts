@@ -7,12 +7,8 @@ import type { RestoredTable } from '../restored-tables.ts';
 import { DataTable, number } from './data-table.ts';
 
 export interface IdempotencyProps {
-  /** Whether to keep the table when its stack is deleted, and to enable deletion protection. */
   readonly retain: boolean;
-  /**
-   * Restored table to use instead of the declared table.
-   * @default the declared table is used
-   */
+  /** @default the declared table is used */
   readonly restored?: RestoredTable | undefined;
 }
 
@@ -36,13 +32,13 @@ export class Idempotency extends DataTable {
     });
   }
 
-  /** Allows `grantee` to claim and commit operations of these kinds. A takeover or a commit updates the record. */
+  /** A takeover or a commit updates the record. */
   grantClaim(grantee: IGrantable, kinds: readonly RecordKind[]): void {
     const actions = ['dynamodb:GetItem', 'dynamodb:PutItem', 'dynamodb:UpdateItem'];
     this.grantRows(grantee, 'Claims', actions, kinds.map(recordsOf));
   }
 
-  /** Allows `grantee` to write records of these kinds. Each record is written in one transaction with its effect. */
+  /** Each record is written in one transaction with its effect. */
   grantCommit(grantee: IGrantable, kinds: readonly RecordKind[]): void {
     this.grantRows(grantee, 'Effects', ['dynamodb:GetItem', 'dynamodb:PutItem'], kinds.map(recordsOf));
   }
@@ -52,22 +48,16 @@ export class Idempotency extends DataTable {
     this.grantRows(grantee, 'Checks', ['dynamodb:ConditionCheckItem'], kinds.map(recordsOf));
   }
 
-  /**
-   * Allows `grantee` to claim and complete records of one kind. If a claim is refused, DynamoDB returns the existing
-   * record.
-   */
+  /** If a claim is refused, DynamoDB returns the existing record. */
   grantClaimOf(grantee: IGrantable, kind: RecordKind): void {
     this.grantRows(grantee, 'Claims', ['dynamodb:PutItem'], [recordsOf(kind)]);
   }
 
-  /** Allows `grantee` to find claims that were not completed. */
   grantFindOpenClaims(grantee: IGrantable): void {
     this.grantIndex(grantee, 'FindOpenClaims', IdempotencyTable.openClaimsIndex.name);
   }
 
   /**
-   * Allows `grantee` to read records of some kinds.
-   *
    * @param kinds @default the records of callbacks, and the records of requests that write a claim before they call a
    * processor or a party
    */
@@ -75,10 +65,7 @@ export class Idempotency extends DataTable {
     this.grantRows(grantee, 'ReadClaims', ['dynamodb:GetItem'], kinds.map(recordsOf));
   }
 
-  /**
-   * Allows `grantee` to scan the whole table, because a scan cannot be limited by key, and to delete expired records of
-   * any kind.
-   */
+  /** A scan cannot be limited by key. */
   grantPurge(grantee: IGrantable): void {
     this.grantActions(grantee, 'Purge', ['dynamodb:Scan', 'dynamodb:DeleteItem', 'dynamodb:DescribeTimeToLive']);
   }

@@ -74,7 +74,6 @@ export function overdueMetric() {
   return payonceMetric({ service: JOB_SERVICE, name: JobMetric.overdue, statistic: 'Maximum', period: PERIOD });
 }
 
-/** Returns a metric over all jobs of one frequency. */
 export function frequencyMetric(frequency: Frequency, name: JobMetricName) {
   return payonceMetric({ service: JOB_SERVICE, name, period: PERIOD, of: { [FREQUENCY_DIMENSION]: frequency } });
 }

@@ -20,10 +20,7 @@ export interface JobWorkerProps {
   readonly concurrency?: number;
 }
 
-/**
- * Default number of concurrent job pages. Each job of a worker can have one page in progress. A message whose delivery
- * is delayed uses no execution time.
- */
+/** Each job of a worker can have one page in progress. A message whose delivery is delayed uses no execution time. */
 const DEFAULT_CONCURRENCY = 10;
 const EVERY_MINUTE = { period: Duration.minutes(1), statistic: 'Maximum' };
 

@@ -20,7 +20,6 @@ export interface KafkaTopicProps {
    * is then redelivered until its records expire.
    */
   readonly consumer: Pick<PayonceFunction, 'function' | 'role'>;
-  /** Number of records per execution. */
   readonly batch: number;
 }
 
@@ -72,9 +71,9 @@ export class KafkaTopic extends Construct {
   }
 
   /**
-   * Creates an alarm for a topic that is not polled. An event source mapping that cannot reach a broker fails silently.
-   * A working mapping reports every poll, with 0 for a poll without a record (AWS Lambda developer guide, "Event source
-   * mapping metrics"). Missing data therefore raises the alarm.
+   * An event source mapping that cannot reach a broker fails silently. A working mapping reports every poll, with 0 for
+   * a poll without a record (AWS Lambda developer guide, "Event source mapping metrics"). Missing data therefore raises
+   * the alarm.
    */
   #watch({ attrId: EventSourceMappingUUID }: CfnEventSourceMapping, topic: string): void {
     new RunbookAlarm(this, 'NotPolled', {

@@ -20,12 +20,8 @@ export const LEDGER_FORBIDDEN_ACTIONS = [
 export type LedgerKind = keyof typeof LedgerRow;
 
 export interface LedgerProps {
-  /** Whether to keep the table when its stack is deleted, and to enable deletion protection. */
   readonly retain: boolean;
-  /**
-   * Restored table to use instead of the declared table.
-   * @default the declared table is used
-   */
+  /** @default the declared table is used */
   readonly restored?: RestoredTable | undefined;
 }
 
@@ -74,13 +70,13 @@ export class Ledger extends Construct {
     this.#denyChanges(grantee);
   }
 
-  /** Allows `grantee` to append entries to the activity log. To append, it reads the newest entry of a chain. */
+  /** An append reads the newest entry of its chain. */
   grantRecordActivity(grantee: IGrantable): void {
     this.grantAppend(grantee, ['activity']);
     this.table.grantRows(grantee, 'NewestActivity', ['dynamodb:Query'], [LedgerRow.activity]);
   }
 
-  /** Allows `grantee` to read rows of some kinds. @param more further actions that read rows by key @default none */
+  /** @param more further actions that read rows by key @default none */
   grantRead(grantee: IGrantable, kinds: readonly LedgerKind[], more: readonly 'dynamodb:BatchGetItem'[] = []): void {
     const actions = [...more, 'dynamodb:GetItem', 'dynamodb:Query'];
     this.table.grantRows(grantee, 'LedgerRead', actions, kinds.map(rowsOf));
@@ -92,18 +88,16 @@ export class Ledger extends Construct {
     this.table.grantRows(grantee, 'SettingsAndImports', ['dynamodb:GetItem', 'dynamodb:Query'], rows);
   }
 
-  /** Allows `grantee` to read transitions of payments and orders by key, but not to query them. */
   grantReadTransitions(grantee: IGrantable): void {
     const rows = [LedgerRow.payment, LedgerRow.order];
     this.table.grantRows(grantee, 'ReadTransitions', ['dynamodb:GetItem'], rows);
   }
 
-  /** Allows `grantee` to find the keys of the outcomes in a time range. */
   grantFindOutcomes(grantee: IGrantable): void {
     this.table.grantIndex(grantee, 'FindOutcomes', LedgerTable.recentOutcomesIndex.name);
   }
 
-  /** Denies changes of rows. An explicit deny overrides every allow, including one that is added by mistake later. */
+  /** An explicit deny overrides every allow, including one that is added by mistake later. */
   #denyChanges(grantee: IGrantable): void {
     grantee.grantPrincipal.addToPrincipalPolicy(
       new PolicyStatement({

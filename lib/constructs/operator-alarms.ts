@@ -5,7 +5,7 @@ import { payonceMetric } from './payonce-metric.ts';
 import { RunbookAlarm } from './runbook-alarm.ts';
 
 export interface OperatorAlarmsProps {
-  /** Whether orders are enabled. If they are not, no function counts the metrics of orders. */
+  /** Without orders, no function counts their metrics. */
   readonly orders: boolean;
 }
 

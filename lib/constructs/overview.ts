@@ -33,7 +33,6 @@ export interface OverviewProps {
   /** Table names, by the names that the dashboard displays. */
   readonly tables: Readonly<Record<string, string>>;
   readonly jobs: readonly JobEntry[];
-  /** Whether orders are enabled. */
   readonly orders: boolean;
   /** The vendors and processors whose calls the dashboard shows. */
   readonly vendors: readonly string[];
@@ -43,7 +42,7 @@ export interface OverviewProps {
 }
 
 const PERIOD = Duration.minutes(5);
-/** Width of a widget. A dashboard has 24 columns, so three widgets fit in a row. */
+/** A dashboard has 24 columns, so three widgets fit in a row. */
 const WIDTH = 8;
 /** The maximum number of alarms per widget (CloudWatch, "Dashboard body structure"). */
 const ALARMS_SHOWN = 100;
@@ -68,7 +67,7 @@ export class Overview extends Construct {
     for (const row of [functions(props), stores(props)]) machines.addWidgets(...row);
   }
 
-  /** Creates a dashboard. Its name contains the region, because dashboard names must be unique in the account. */
+  /** The name contains the region, because dashboard names must be unique in the account. */
   #dashboard(id: string, name: string): Dashboard {
     const environment = environmentOf(this.node);
     return new Dashboard(this, id, {

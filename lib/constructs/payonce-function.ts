@@ -19,22 +19,17 @@ import { RetainedLogGroup } from './retained-log-group.ts';
 type ValueOf<Names> = Names[keyof Names];
 type EnvironmentName = ValueOf<typeof Environment> | typeof NODE_THREADS | ValueOf<typeof SandboxEnvironment>;
 
-/** Retention of a function's logs, and whether they are kept when its stack is deleted. */
 export type FunctionLogs = Pick<PayonceFunctionProps, 'logRetentionDays' | 'retainLogs'>;
 
 export interface PayonceFunctionProps {
   /** The file of `lambdas/functions` that exports the handler, without `.ts`. */
   readonly folder: string;
   readonly timeout: Duration;
-  /** Memory in MB. Lambda assigns CPU in proportion. */
+  /** Lambda assigns CPU in proportion. */
   readonly memoryMb: number;
-  /**
-   * Number of reserved concurrent executions.
-   * @default no reservation
-   */
+  /** @default no reservation */
   readonly reservedConcurrency?: number;
   readonly logRetentionDays: number;
-  /** Whether to keep the logs when the stack is deleted. */
   readonly retainLogs: boolean;
   readonly environment: Partial<Record<EnvironmentName, string>>;
 }
@@ -44,7 +39,6 @@ export interface PayonceFunctionProps {
  * By default, the role may only write to this log group.
  */
 export class PayonceFunction extends Construct implements IGrantable {
-  /** The file of `lambdas/functions` that exports the handler, without `.ts`. */
   readonly folder: string;
   readonly function: Function;
   readonly role: Role;
@@ -95,7 +89,6 @@ export class PayonceFunction extends Construct implements IGrantable {
     this.#acknowledge();
   }
 
-  /** Allows one action on the given resources. */
   allow(sid: string, action: string, ...resources: string[]): void {
     this.role.addToPrincipalPolicy(new PolicyStatement({ sid, actions: [action], resources }));
   }

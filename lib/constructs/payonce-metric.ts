@@ -8,14 +8,13 @@ export interface PayonceMetricProps {
   /** The service name under which functions write the metric. */
   readonly service: string;
   readonly name: string;
-  /** CloudWatch statistic. @default Sum */
+  /** @default Sum */
   readonly statistic?: 'Sum' | 'Maximum';
   readonly period: Duration;
   /** Dimensions in addition to the service. @default none */
   readonly of?: Readonly<Record<string, string>>;
 }
 
-/** Returns the namespace of an environment's metrics. */
 export function metricNamespace(node: Node): string {
   const environment = environmentOf(node);
   return environment === undefined ? METRIC_NAMESPACE : `${METRIC_NAMESPACE}/${environment}`;
@@ -27,7 +26,6 @@ export function metricNamespace(node: Node): string {
  */
 const NAMESPACE = Lazy.uncachedString({ produce: ({ scope }) => metricNamespace(scope.node) });
 
-/** Returns a metric that Payonce's functions write. */
 export function payonceMetric({ service, name, statistic = 'Sum', period, of = {} }: PayonceMetricProps): Metric {
   return new Metric({
     namespace: NAMESPACE,
@@ -38,12 +36,11 @@ export function payonceMetric({ service, name, statistic = 'Sum', period, of = {
   });
 }
 
-/** Returns an environment's metric without dimensions. It is derived from the logs of the environment's functions. */
+/** Derived from the logs of the environment's functions, without dimensions. */
 export function environmentMetric(name: string, period: Duration): Metric {
   return new Metric({ namespace: NAMESPACE, metricName: name, statistic: 'Sum', period });
 }
 
-/** Returns a metric of all functions' calls to one vendor or processor. */
 export function vendorMetric(vendor: string, name: string, period: Duration): Metric {
   return payonceMetric({ service: OUTBOUND_SERVICE, name, period, of: { [VENDOR_DIMENSION]: vendor } });
 }

@@ -8,10 +8,9 @@ const SECRET_LETTERS = 32;
 
 export interface ProcessorSecretProps {
   readonly description: string;
-  /** Whether to keep the secret when its stack is deleted. */
   readonly retain: boolean;
   /**
-   * Whether an external system issues the secret. An issued secret has no value until the operator sets one.
+   * An issued secret has no value until the operator sets one.
    * @default a value is generated
    */
   readonly issued?: boolean;
@@ -19,8 +18,8 @@ export interface ProcessorSecretProps {
 
 /**
  * A secret for signing, hashing or authentication, for example the signing key of a processor's callbacks. It is a JSON
- * object in which every value is active. One value is generated, unless an external system issues the secret. Warning:
- * a change to how values are generated makes CloudFormation regenerate every value.
+ * object in which every value is active. Warning: a change to how values are generated makes CloudFormation regenerate
+ * every value.
  */
 export class ProcessorSecret extends Secret {
   constructor(scope: Construct, id: string, props: ProcessorSecretProps) {

@@ -10,16 +10,12 @@ import { DataTable, number, text } from './data-table.ts';
 import type { PayonceFunction } from './payonce-function.ts';
 
 export interface RegistryProps {
-  /** Whether to keep the table when its stack is deleted, and to enable deletion protection. */
   readonly retain: boolean;
-  /**
-   * Restored table to use instead of the declared table.
-   * @default the declared table is used
-   */
+  /** @default the declared table is used */
   readonly restored?: RestoredTable | undefined;
   /** Rate limit of payments and reads for every tenant without its own limit. */
   readonly tenantLimit: RateLimit;
-  /** The provider that authenticates operators. @default operators use keys */
+  /** @default operators use keys */
   readonly identityProvider?: IdentityProviderSettings;
 }
 
@@ -60,33 +56,25 @@ export class Registry extends DataTable {
     });
   }
 
-  /** Allows `grantee` to find payments or orders by an e-mail address. */
   grantFindByEmail(grantee: IGrantable, kind: (typeof EmailRow)[keyof typeof EmailRow]): void {
     this.grantRowsOfIndex(grantee, 'FindByEmail', RegistryTable.emailIndex.name, [kind]);
   }
 
-  /** Allows `grantee` to read queues of unfinished work in the order of due times. */
   grantReadQueues(grantee: IGrantable): void {
     this.grantRowsOfIndex(grantee, 'ReadQueues', RegistryTable.queuesIndex.name, Object.values(QueueRow));
   }
 
-  /**
-   * Allows `api` to authenticate callers by API key. It may find the owner of a key, store the day of the key's last
-   * use, and count the owner's requests.
-   */
   grantAuthenticate(api: PayonceFunction): void {
     this.grantRows(api, 'ReadApiKeys', ['dynamodb:GetItem'], [RegistryRow.apiKey]);
     this.grantRows(api, 'NoteUseOfKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
     this.grantCountRequests(api);
   }
 
-  /** Allows `grantee` to count requests against the limits of their tenants. */
   grantCountRequests(grantee: PayonceFunction): void {
     this.grantRows(grantee, 'CountRequests', ['dynamodb:UpdateItem'], [RegistryRow.limit]);
     grantee.setEnvironment({ [Environment.tenantLimit]: JSON.stringify(this.#limit) });
   }
 
-  /** Allows `api` to identify operators, by their keys or by the identity provider. */
   grantIdentifyOperators(api: PayonceFunction): void {
     this.grantRows(api, 'ReadOperatorKeys', ['dynamodb:GetItem'], [RegistryRow.operatorKey]);
     this.grantRows(api, 'NoteUseOfKeys', ['dynamodb:UpdateItem'], [RegistryRow.apiKeyUse]);
@@ -94,7 +82,6 @@ export class Registry extends DataTable {
       api.setEnvironment({ [Environment.identityProvider]: JSON.stringify(this.#identityProvider) });
   }
 
-  /** Allows `grantee` to read the rows of tenants, for example to check that a tenant exists. */
   grantReadTenants(grantee: IGrantable): void {
     this.grantRows(grantee, 'ReadTenants', ['dynamodb:GetItem'], [RegistryRow.tenants]);
   }

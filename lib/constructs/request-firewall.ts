@@ -19,10 +19,7 @@ export interface RequestFirewallProps {
  */
 const REQUESTS_PER_ADDRESS = 20_000;
 
-/**
- * The value of `Retry-After`, in seconds. AWS WAF counts the requests of the last five minutes, so a blocked address
- * stays blocked for a while.
- */
+/** AWS WAF counts the requests of the last five minutes, so a blocked address stays blocked for a while. */
 const RETRY_AFTER_SECONDS = 60;
 
 /**
@@ -152,8 +149,8 @@ function isCallback({ basePath }: RequestFirewallProps['settings']): CfnWebACL.S
 }
 
 /**
- * Returns the response body of a blocked request. The firewall responds before the gateway, without a request id, and
- * does not support the media type of problem documents.
+ * The firewall responds before the gateway, without a request id, and does not support the media type of problem
+ * documents.
  */
 function problem(root: string, status: number, code: string, title: string): CfnWebACL.CustomResponseBodyProperty {
   const detail = `${title}. The request had no effect.`;

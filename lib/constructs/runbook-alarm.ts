@@ -12,10 +12,7 @@ export interface RunbookAlarmProps {
   readonly metric: IMetric;
   /** Value at and above which the alarm is raised; for a heartbeat, the value below which it is raised. */
   readonly threshold: number;
-  /**
-   * Number of periods of the metric that are evaluated.
-   * @default 1
-   */
+  /** @default 1 */
   readonly evaluationPeriods?: number;
   /** The number of these periods that must breach the threshold. @default all */
   readonly datapointsToAlarm?: number;
@@ -26,7 +23,6 @@ export interface RunbookAlarmProps {
   readonly isHeartbeat?: boolean;
 }
 
-/** The base class of all alarms. The description links to the runbook. */
 export class RunbookAlarm extends Alarm {
   constructor(scope: Construct, id: string, props: RunbookAlarmProps) {
     const { description, entry, metric, threshold, evaluationPeriods = 1, isHeartbeat = false } = props;

@@ -37,9 +37,9 @@ const CALL_RETRIES = 2;
 const KEPT = Duration.days(14);
 
 /**
- * Creates a schedule for each job. The Scheduler invokes Lambda asynchronously and does not receive the result (AWS
- * Lambda developer guide, "Invoke a Lambda function on a schedule"). The Scheduler retries the invocation, and Lambda
- * retries a failed execution. If all retries fail, the invocation is sent to a queue that has an alarm.
+ * The Scheduler invokes Lambda asynchronously and does not receive the result (AWS Lambda developer guide, "Invoke a
+ * Lambda function on a schedule"). The Scheduler retries the invocation, and Lambda retries a failed execution. If all
+ * retries fail, the invocation is sent to a queue that has an alarm.
  */
 export class ScheduledJobs extends Construct {
   /** Queue of scheduled invocations that failed to request a run. */
@@ -108,8 +108,8 @@ export class ScheduledJobs extends Construct {
 }
 
 /**
- * Returns the maximum age of an invocation. An invocation is useful until the next one, which does the same work, but
- * at most for an hour. The Scheduler accepts no less than a minute.
+ * An invocation is useful until the next one, which does the same work, but at most for an hour. The Scheduler accepts
+ * no less than a minute.
  */
 function usefulFor({ every }: JobEntry): Duration {
   return Duration.seconds(Math.min(LATEST.toSeconds(), Math.max(SOONEST_GIVEN_UP.toSeconds(), every)));

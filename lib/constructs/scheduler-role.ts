@@ -2,10 +2,7 @@ import { Stack, Validations } from 'aws-cdk-lib';
 import { Role, ServicePrincipal } from 'aws-cdk-lib/aws-iam';
 import type { Construct } from 'constructs';
 
-/**
- * Creates the role that schedules use. Only schedules of this account can use it (EventBridge Scheduler user guide,
- * "Confused deputy prevention").
- */
+/** Only schedules of this account can use the role (EventBridge Scheduler user guide, "Confused deputy prevention"). */
 export function schedulerRole(scope: Construct): Role {
   const ours = { StringEquals: { 'aws:SourceAccount': Stack.of(scope).account } };
   const assumedBy = new ServicePrincipal('scheduler.amazonaws.com', { conditions: ours });

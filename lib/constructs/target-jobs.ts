@@ -34,8 +34,8 @@ export interface TargetJobsProps {
 const CALLS_AT_ONCE = 10;
 
 /**
- * Schedules jobs of other services. A schedule enqueues a call. A function makes the call and retries it until the
- * target accepts the run or the run's window ends.
+ * A schedule enqueues a call. A function makes the call and retries it until the target accepts the run or the run's
+ * window ends.
  */
 export class TargetJobs extends Construct {
   constructor(scope: Construct, id: string, props: TargetJobsProps) {

@@ -6,15 +6,14 @@ import { maxReceives } from '../../lambdas/kernel/contract/timing.ts';
 import { queueEncryption } from './data-key.ts';
 
 export interface TaskQueueProps {
-  /** Timeout of the function that processes the messages. */
   readonly handlerTimeout: Duration;
   /** Visibility timeout of a received message; at least the function's timeout. @default six times the timeout */
   readonly hiddenFor?: Duration;
-  /** The destination of messages that cannot be handled. @default a separate queue */
+  /** @default a separate queue */
   readonly deadLetters?: Queue;
 }
 
-/** Visibility timeout as a multiple of the function's timeout. AWS recommends six ("Using Lambda with Amazon SQS"). */
+/** AWS recommends six ("Using Lambda with Amazon SQS"). */
 const VISIBILITY_TIMES = 6;
 /**
  * Retention of messages: the SQS maximum, because outages can be long and operators need time to handle dead

@@ -25,9 +25,8 @@ export interface WatchProps {
   readonly settings: Pick<Settings, 'alarmEmail' | 'alarmTopicArn'>;
   readonly data: DataStack;
   readonly api: RestApi;
-  /** The names of the processors that are called. */
   readonly processors: readonly string[];
-  /** The system of record. @default dynamodb */
+  /** @default dynamodb */
   readonly authority?: Authority;
 }
 
@@ -74,29 +73,26 @@ export class Watch extends Construct {
 }
 
 /**
- * Returns the functions or queues that the dashboard shows. Excludes the archive, whose alarms already show its
- * metrics, and exports and audits, because no payment waits for them. With more metrics, the dashboard would not be
- * free.
+ * Excludes the archive, whose alarms already show its metrics, and exports and audits, because no payment waits for
+ * them. With more metrics, the dashboard would not be free.
  */
 function onDashboard<Part>(parts: ReadonlyMap<string, Part>): ReadonlyMap<string, Part> {
   return new Map([...parts].filter(([name]) => !/^(?:Archive|Audit|Exports)/.test(name)));
 }
 
-/** Returns the service's message queues by the names that operators see. */
 export function queuesOf(stack: Stack, { deadLetters }: Pick<DataStack, 'deadLetters'>): ReadonlyMap<string, Queue> {
   const queues = named(stack, (node) => node instanceof Queue);
   return deadLetters === undefined ? queues : queues.set('Vendors-DeadLetters', deadLetters);
 }
 
-/** Returns all constructs of one kind, keyed by their paths in the stack. */
 function named<Part extends IConstruct>(stack: Stack, isOne: (node: IConstruct) => node is Part): Map<string, Part> {
   const parts = stack.node.findAll().filter(isOne);
   return new Map(parts.map((part) => [pathOf(part), part]));
 }
 
 /**
- * Returns a construct's name for operators. If an area has only one function, that function has the construct id
- * `Default`, and operators see it under the area's name.
+ * If an area has only one function, that function has the construct id `Default`, and operators see it under the area's
+ * name.
  */
 export function pathOf(part: IConstruct): string {
   const ids = part.node.path.slice(Stack.of(part).node.path.length + 1).split('/');
