@@ -34,8 +34,7 @@ export class ArchiveStack extends Stack {
   constructor(scope: Construct, id: string, props: ArchiveStackProps) {
     super(scope, id, { ...props, terminationProtection: true });
     const { archiveMode, archiveYears, archiveKeyArn, archiveColdAfterDays, archiveWriter } = props.settings;
-    // Objects are locked for 365 days per year of `archiveYears`. In a trial deployment (0 years), they are locked for
-    // one day.
+    // In a trial deployment (0 years), objects are locked for one day.
     const locked = Duration.days(archiveYears === 0 ? 1 : archiveYears * 365);
     this.bucket = new Bucket(this, 'Bucket', {
       versioned: true,
@@ -77,9 +76,7 @@ export class ArchiveStack extends Stack {
     new CfnOutput(this, StackOutput.archiveBucket, { value: this.bucket.bucketName });
   }
 
-  /**
-   * Denies removals, and writes that could overwrite an object. An explicit deny overrides every allow in any account.
-   */
+  /** An explicit deny overrides every allow in any account. */
   #deny(): void {
     const everybody = { effect: Effect.DENY, principals: [new AnyPrincipal()] };
     const objects = [this.bucket.arnForObjects('*')];

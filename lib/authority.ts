@@ -78,8 +78,8 @@ function usePostgres(
 }
 
 /**
- * Returns the permission to decrypt secrets. Secrets Manager decrypts them for the reader, with the ARN of the secret
- * in the encryption context (AWS Secrets Manager user guide, "Secret encryption and decryption").
+ * Secrets Manager decrypts secrets for the reader, with the ARN of the secret in the encryption context (AWS Secrets
+ * Manager user guide, "Secret encryption and decryption").
  */
 function decryptSecrets([first, ...others]: readonly string[], key: string): PolicyStatement {
   const secretId = others.length === 0 ? first : [first, ...others];

@@ -9,15 +9,9 @@ import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { withoutPart } from './endpoint-parts.ts';
 
 export interface Bundled extends BuildOptions {
-  /**
-   * Whether the bundled function converts zod schemas to JSON schemas.
-   * @default false
-   */
+  /** @default false */
   readonly makesJsonSchemas?: boolean;
-  /**
-   * Whether the bundled function contains the PostgreSQL stores.
-   * @default false
-   */
+  /** @default false */
   readonly usesPostgres?: boolean;
 }
 
@@ -69,7 +63,7 @@ function slim({
   };
 }
 
-/** Returns a stub with the same exports as the module at `path`. Each export throws when it is used. */
+/** Each export throws when it is used. */
 function stubModule(path: string): string {
   const names = [...readFileSync(path, 'utf8').matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => name);
   const unused = "const unused = () => () => { throw new Error('this function is bundled without JSON schemas'); };";

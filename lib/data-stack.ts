@@ -170,7 +170,7 @@ export class DataStack extends Stack {
     new CfnOutput(this, StackOutput.eventBus, { value: this.events.bus.eventBusName });
   }
 
-  /** Outputs the table names, and the peak rates that determine the number of partitions of hot rows. */
+  /** The peak rates determine the number of partitions of hot rows. */
   #outputTables(): void {
     new CfnOutput(this, StackOutput.idempotencyTable, { value: this.idempotency.tableName });
     new CfnOutput(this, StackOutput.ledgerTable, { value: this.ledger.table.tableName });
@@ -180,10 +180,7 @@ export class DataStack extends Stack {
     if (peakRates !== undefined) new CfnOutput(this, StackOutput.peakRates, { value: JSON.stringify(peakRates) });
   }
 
-  /**
-   * Sets the warm throughput of every table and its indexes. An index has its own throughput, and writes to a table are
-   * throttled if one of its indexes is throttled.
-   */
+  /** An index has its own throughput, and writes to a table are throttled if one of its indexes is throttled. */
   #warm(WriteUnitsPerSecond: number): void {
     for (const table of this.node.findAll().filter((node) => node instanceof CfnTable)) {
       table.addPropertyOverride('WarmThroughput', { WriteUnitsPerSecond });
@@ -193,10 +190,7 @@ export class DataStack extends Stack {
     }
   }
 
-  /**
-   * Creates the domain name. The operator's DNS record points to the domain name's target, which does not change while
-   * this stack exists.
-   */
+  /** The operator's DNS record points to the domain name's target, which does not change while this stack exists. */
   #makeDomain({ domainName, certificateArn }: DataStackProps['settings']): void {
     if (domainName === undefined || certificateArn === undefined) return;
     const domain = new DomainName(this, 'Domain', {
@@ -219,7 +213,7 @@ function identityProviderOf({
   return { identityProvider: { issuer, audience, roleClaim, ...defined({ roles }) } };
 }
 
-/** Creates a secret for each target, so that the credential for one target is useless at another. */
+/** The credential for one target is useless at another. */
 function targetCredentials(
   scope: Construct,
   targets: readonly string[],

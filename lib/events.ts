@@ -165,7 +165,6 @@ export class Events extends Construct {
     });
   }
 
-  /** Creates alarms for states that must not occur, and for payments that an operator must decide. */
   #watchStates(): void {
     const states = {
       PaymentToReview: {
@@ -213,10 +212,7 @@ export class Events extends Construct {
     return payonceMetric({ service: 'outbox-relay', name, statistic, period: Duration.minutes(1) });
   }
 
-  /**
-   * Creates a function that reads transitions, puts events on the bus, and parks records that cannot be published. It
-   * writes to no table.
-   */
+  /** The function writes to no table. */
   #publisher(id: string, own: Pick<PayonceFunctionProps, 'folder' | 'timeout' | 'memoryMb'>): PayonceFunction {
     const { data, logs } = this.#props;
     const made = new PayonceFunction(this, id, {

@@ -105,9 +105,8 @@ export class Exports extends Construct {
   }
 
   /**
-   * Allows the writer to continue by invoking itself. The permission is in a separate policy, because the function
-   * depends on the policy of its role. The number of invocations is bounded, because an execution starts the next one
-   * only after it has advanced the saved position.
+   * The permission is in a separate policy, because the function depends on the policy of its role. The number of
+   * invocations is bounded, because an execution starts the next one only after it has advanced the saved position.
    */
   #continues({ function: writer, role }: PayonceFunction): void {
     const own = new Policy(this, 'Continue', { roles: [role] });

@@ -46,7 +46,7 @@ export class FollowUps extends Construct {
     registry.grantRows(worker, 'KeepCommissions', ['dynamodb:PutItem'], [COMMISSION, COMMISSION_OF_ORDER]);
   }
 
-  /** Creates the consumer for commissions. The consumer reads no payment and makes no payout. */
+  /** The consumer reads no payment and makes no payout. */
   #commissions(): void {
     const { events, idempotency, registry } = this.#props.data;
     const consumer = this.#consumer('CommissionConsumer', {
@@ -64,10 +64,6 @@ export class FollowUps extends Construct {
     });
   }
 
-  /**
-   * Creates the consumer for receipts. The consumer claims the event, reads the payment, sends the e-mail to the payer,
-   * and completes the claim.
-   */
   #receipts(parties: Parties): void {
     const { events, idempotency, ledger, registry } = this.#props.data;
     const consumer = this.#consumer('ReceiptConsumer', {

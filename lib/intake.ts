@@ -121,10 +121,7 @@ export class Intake extends Construct {
     emailKeys.grantReadTo(this.function);
   }
 
-  /**
-   * Returns the function's settings: the maximum age of a request, and the name, tenant and mode of each sender. Also
-   * creates the queues that have a single sender.
-   */
+  /** Also creates the queues that have a single sender. */
   #settings(): IntakeSettings {
     const { oldestHours, senders } = this.#props.requests;
     const queues: { readonly arn: string; readonly sender: string }[] = [];
@@ -214,10 +211,7 @@ export class Intake extends Construct {
     this.#admitAccounts(senders);
   }
 
-  /**
-   * Allows senders in other accounts to put events on the bus, but only payment requests. The bus policy has one
-   * statement per source, which lists the accounts of that source.
-   */
+  /** Allows senders in other accounts to put events on the bus, but only payment requests. */
   #admitAccounts(senders: readonly { readonly source: string; readonly account?: string | undefined }[]): void {
     const { bus } = this.#props.data.events;
     const bySource = Map.groupBy(

@@ -20,10 +20,8 @@ const WORKERS: readonly string[] = ['payments', 'upkeep'];
 const OVERLAPS: readonly string[] = ['forbid', 'allow'];
 
 /**
- * Checks the job registry at synthesis.
- *
- * @throws Error that lists all faults in one line, because the AWS CDK CLI and `payonce cost` print only the first line.
- * Each fault contains the entry, the field, the given value and the allowed values
+ * @throws Error that lists all faults in one line, because the AWS CDK CLI and `payonce cost` print only the first
+ * line. Each fault contains the entry, the field, the given value and the allowed values
  */
 export function checkJobs(entries: readonly JobEntry[]): void {
   const faults = entries.flatMap((entry, index) => faultsOf(entry, entries.slice(0, index)));
@@ -61,10 +59,7 @@ function faultsOf(entry: JobEntry, earlier: readonly JobEntry[]): readonly strin
 
 type Timing = Pick<JobEntry, 'schedule' | 'timeZone' | 'every'>;
 
-/**
- * Checks the schedule of a job.
- * @param check called for each condition; reports a fault of the field when `holds` is false
- */
+/** @param check called for each condition; reports a fault of the field when `holds` is false */
 export function checkTiming(
   { schedule, timeZone, every }: Timing,
   check: (holds: boolean, field: keyof Timing, allowed: string) => void,

@@ -39,7 +39,6 @@ export interface JobsProps {
   readonly settings: Readonly<Record<string, string>>;
 }
 
-/** Environment variables that contain the queue URLs, by worker. */
 const QUEUE_VARIABLES = {
   payments: Environment.paymentJobsQueueUrl,
   upkeep: Environment.upkeepJobsQueueUrl,
@@ -90,10 +89,6 @@ export class Jobs extends Construct {
     if (targets !== undefined) new TargetJobs(this, 'Targets', { targets, data, logs, missed, allowLoopback });
   }
 
-  /**
-   * Creates the queue that delivers runs to a worker. Grants the worker access to this queue, and to the rows of its
-   * runs and locks.
-   */
   #queueOf(name: JobWorkerName, id: string): IQueue {
     const { registry } = this.#props.data;
     const worker = this.workers[name];
@@ -106,7 +101,6 @@ export class Jobs extends Construct {
     return queue;
   }
 
-  /** Creates the jobs API. It lists, accepts and enqueues runs, and records the settings of the deployment. */
   #api(queues: readonly (readonly [JobWorkerName, IQueue])[]): PayonceFunction {
     const { data, logs, settings } = this.#props;
     const api = new PayonceFunction(this, 'Api', {
@@ -135,10 +129,7 @@ export class Jobs extends Construct {
     return api;
   }
 
-  /**
-   * Creates the executor. A schedule invokes it to request a run. In the tables, the executor may access only the
-   * records of its own requests. It has no access to job queues.
-   */
+  /** In the tables, the executor may access only the records of its own requests. It has no access to job queues. */
   #executor(): PayonceFunction {
     const { data, http, logs } = this.#props;
     const executor = new PayonceFunction(this, 'Executor', {

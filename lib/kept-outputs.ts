@@ -45,8 +45,6 @@ interface Tables extends Readonly<Record<'idempotency' | 'registry' | 'views', D
  * Declares the outputs that the service stack does not read with the current settings, but reads with other settings.
  * Without them, a change of settings would remove outputs of this stack. If the update of the service stack then
  * failed, its rollback would read the removed outputs and fail, too.
- *
- * @param restored the tables that replace declared tables
  */
 export function keepOutputs(stack: Stack & Tables, restored: RestoredTables = {}): void {
   const keep = (name: string, value: string) =>

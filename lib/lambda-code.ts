@@ -25,7 +25,6 @@ const OUTPUT = join(ROOT, 'dist', `lambdas-${process.pid}`);
 const OUTPUT_WITH_POSTGRES = join(ROOT, 'dist', `lambdas-postgres-${process.pid}`);
 
 const FUNCTIONS = join('lambdas', 'functions');
-/** Returns the source of each function: a file of `lambdas/functions`, or the sandbox processor. */
 const sourcesOfFunctions = (): ReadonlyMap<string, string> =>
   new Map([
     ...readdirSync(join(ROOT, FUNCTIONS))
@@ -44,8 +43,8 @@ const FILES: ReadonlyMap<string, readonly string[]> = new Map([
 ]);
 
 /**
- * The functions that call processors. The code of each processor is in separate chunks, which are loaded when the
- * processor is called. Most deployments therefore never load Stripe's package, which is a third of the bundle.
+ * The code of each processor is in separate chunks, which are loaded when the processor is called. Most deployments
+ * therefore never load Stripe's package, which is a third of the bundle.
  */
 const CALL_PROCESSORS: readonly string[] = [
   'payments',
@@ -94,16 +93,14 @@ const OPTIONS = {
  */
 export const BUNDLED_CONTEXT = 'payonce-bundle:functions';
 
-/** The output folders into which this process has bundled the functions. */
 const bundled = new Set<string>();
 
 /**
- * Returns the code of a function. In a clone of the repository, all functions are bundled once per synthesis. The
- * functions without chunks are bundled together, because a separate esbuild call would take half a second more for each
- * function. The output depends only on the sources, so unchanged functions are not deployed again.
+ * In a clone of the repository, all functions are bundled once per synthesis. The functions without chunks are bundled
+ * together, because a separate esbuild call would take half a second more for each function. The output depends only on
+ * the sources, so unchanged functions are not deployed again.
  *
  * @param name a file of `lambdas/functions` without its extension, or `sandbox-processor`
- * @throws Error when no such function exists
  */
 export function lambdaCode(node: Node, name: string): Code {
   const isPackaged = existsSync(PACKAGED);
@@ -127,12 +124,6 @@ export function lambdaCode(node: Node, name: string): Code {
   return Code.fromAsset(join(output, name));
 }
 
-/**
- * Bundles each function into its own folder of `directory`.
- *
- * @param names the names of the functions; by default all
- * @param usesPostgres whether the functions contain the PostgreSQL stores
- */
 export function bundle(
   directory: string,
   names: readonly unknown[] = [...sourcesOfFunctions().keys()],
@@ -164,21 +155,12 @@ export function bundle(
   if (names.includes(DOCUMENTS)) buildConsole(join(directory, DOCUMENTS, 'console'));
 }
 
-/**
- * Bundles functions that use the authority, with the PostgreSQL stores.
- * @param names the names of the functions, by default all that use the authority; other names are ignored
- */
 export function bundleWithPostgres(directory: string, names: readonly unknown[] = AUTHORITY_FUNCTIONS): void {
   const using = AUTHORITY_FUNCTIONS.filter((name) => names.includes(name));
   bundle(directory, using, true);
 }
 
-/**
- * Builds the operators' console or the lab page into `directory`: an index file, and assets with hashed names.
- *
- * @param page the folder that contains the page's index
- * @throws Error when the page cannot be built
- */
+/** @param page the folder that contains the page's index */
 export function buildConsole(directory: string, page: 'console' | 'console/lab' = 'console'): void {
   const vite = join(ROOT, 'node_modules', 'vite', 'bin', 'vite.js');
   const config = join(ROOT, 'console', 'vite.config.ts');
@@ -192,8 +174,8 @@ export function buildConsole(directory: string, page: 'console' | 'console/lab' 
 }
 
 /**
- * Bundles each source into an `index.mjs`. The keys of `sources` are the subfolders of `directory`, and the values are
- * source paths relative to the project's root.
+ * The keys of `sources` are the subfolders of `directory`, and the values are source paths relative to the project's
+ * root.
  */
 export function bundleEach(sources: ReadonlyMap<string, string>, directory: string): void {
   rmSync(directory, { recursive: true, force: true });
@@ -204,10 +186,6 @@ function inFolders(sources: readonly (readonly [folder: string, source: string])
   return { entryPoints: sources.map(([folder, source]) => ({ in: source, out: join(folder, 'index') })), outdir };
 }
 
-/**
- * Runs the bundler.
- * @throws Error when a source cannot be bundled; esbuild prints the reason to standard error
- */
 function build(bundles: readonly Bundled[]): void {
   const input = JSON.stringify(bundles.map((each) => ({ ...OPTIONS, ...each })));
   const { status } = spawnSync(process.execPath, [join(ROOT, 'lib', 'bundler.ts')], {

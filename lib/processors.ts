@@ -18,7 +18,7 @@ export interface ProcessorSecrets {
 /** Secrets by processor name and mode. */
 export type SecretsOfProcessors = ReadonlyMap<string, ProcessorSecrets>;
 
-/** Creates the secrets of the configured processors. The operator sets the values that a processor issues. */
+/** The operator sets the values that a processor issues. */
 export function processorSecrets(
   scope: Construct,
   called: readonly CalledProcessor[],
@@ -51,10 +51,6 @@ export function processorSecrets(
   );
 }
 
-/**
- * Returns the secrets of a processor.
- * @throws Error when the processor is not called in this mode
- */
 export function secretsOf(
   secrets: SecretsOfProcessors,
   { name }: Pick<ProcessorContract, 'name'>,

@@ -16,8 +16,7 @@ export interface ReadsProps {
 }
 
 /**
- * The read API: payments, their captures, cancellations, refunds and disputes, lists, events, reports, entries and
- * balances. It writes only request counts and the days on which keys were last used. The Views construct grants it
+ * The function writes only request counts and the days on which keys were last used. The Views construct grants it
  * access to the lists.
  */
 export class Reads extends Construct {
@@ -43,10 +42,7 @@ export class Reads extends Construct {
     processors.grantReadBooks(this.api);
   }
 
-  /**
-   * Routes the paths that only this function serves. The function also receives every request for which the API has no
-   * other route.
-   */
+  /** The function also receives every request for which the API has no other route. */
   route(http: HttpApi): void {
     const below = ['/v1/events', '/v1/reports', '/v1/ledger'].map((path) => `${path}/{proxy+}`);
     http.route(['/v1/events', '/v1/balances', ...below], this.api.function);

@@ -50,7 +50,6 @@ export function eventsPerSecond(region: string): number {
   return Math.floor((INVOCATIONS[region] ?? OTHER_REGIONS) / RULES_OF_AN_EVENT);
 }
 
-/** Returns the number of requests that API Gateway admits per second, with the default quota. */
 export function requestsPerSecond(region: string): number {
   return YOUNG_REGIONS.includes(region) ? REQUESTS_OF_YOUNG_REGIONS : REQUESTS;
 }

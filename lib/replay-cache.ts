@@ -58,7 +58,6 @@ export class ReplayCache extends Construct {
     });
   }
 
-  /** Lets a function read and write entries. */
   grantUse(to: PayonceFunction): void {
     to.setEnvironment({ [REPLAY_CACHE_TABLE]: this.#table.tableName });
     to.role.addToPrincipalPolicy(

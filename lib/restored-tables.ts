@@ -3,18 +3,15 @@ import * as z from 'zod';
 /** A table that was restored from a backup and replaces a declared table, in the same account and region. */
 export interface RestoredTable {
   readonly name: string;
-  /**
-   * The ARN of the table's Stream.
-   * @default the table has no Stream
-   */
+  /** @default the table has no Stream */
   readonly streamArn?: string;
 }
 
 const name = z.string().regex(/^[A-Za-z0-9_.-]{3,255}$/);
 
 /**
- * The setting that contains restored tables. The name of a restored Ledger must contain "Ledger", because the policy
- * rules recognize the table by its name (lib/policies/payonce-rules.ts).
+ * The name of a restored Ledger must contain "Ledger", because the policy rules recognize the table by its name
+ * (lib/policies/payonce-rules.ts).
  */
 const restoredTables = z
   .strictObject({
@@ -29,7 +26,6 @@ const restoredTables = z
   )
   .refine((tables) => Object.keys(tables).length > 0);
 
-/** Names of restored tables, and the ARN of the Ledger's Stream. */
 export type RestoredTables = z.infer<typeof restoredTables>;
 
 export const RESTORED_TABLES_RULE = {
@@ -44,7 +40,6 @@ export const RESTORED_TABLES_RULE = {
   },
 };
 
-/** Returns the restored tables, by the names of the declared tables that they replace. */
 export function restoredOf({ idempotency, ledger, ledgerStream: streamArn, registry, views }: RestoredTables = {}) {
   const named = (table: string | undefined): RestoredTable | undefined =>
     table === undefined ? undefined : { name: table };

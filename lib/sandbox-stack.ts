@@ -113,7 +113,6 @@ export class SandboxStack extends Stack {
   }
 }
 
-/** Lets the sandbox enqueue its own delayed tasks: callbacks and charge updates. */
 function enqueueForItself(processor: PayonceFunction, tasks: TaskQueue): void {
   processor.function.addEventSource(
     new SqsEventSource(tasks.queue, {

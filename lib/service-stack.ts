@@ -135,9 +135,9 @@ export class ServiceStack extends Stack {
 }
 
 /**
- * Keeps the logical ids of resources that are already deployed. With `retainData`, also retains the queues when the
- * stack is deleted or an update removes them, because they contain undelivered work and dead letters. CloudFormation
- * generates the queue names, so retained queues do not block the next deployment.
+ * With `retainData`, retains the queues when the stack is deleted or an update removes them, because they contain
+ * undelivered work and dead letters. CloudFormation generates the queue names, so retained queues do not block the next
+ * deployment.
  */
 function keep(stack: Stack, { retainData }: Settings): void {
   keepDeployedIds(stack);
@@ -156,10 +156,7 @@ function processorsOf(scope: Construct, { settings, data, sandbox }: ServiceStac
   });
 }
 
-/**
- * Creates the audit API and, if there is an archive, the functions of the archive.
- * @returns the functions of the archive by output name
- */
+/** @returns the functions of the archive by output name */
 function archiveOf(
   scope: Construct,
   { archiveBucket: bucket, data, settings }: ServiceStackProps,
@@ -172,10 +169,6 @@ function archiveOf(
   return { [StackOutput.archiverFunction]: archiver, [StackOutput.auditorFunction]: auditor };
 }
 
-/**
- * Creates the payment-request intake and the NATS bridge. Without settings for the intake, events cannot request
- * payments. Without the setting for the bridge, events are not sent to NATS.
- */
 function takeRequests(
   stack: Stack,
   room: Omit<IntakeProps, 'requests'>,
@@ -186,7 +179,6 @@ function takeRequests(
   if (natsBridge) new NatsBridge(stack, 'NatsBridge', { data: room.data, ...taken });
 }
 
-/** Returns the value of the stack output that lists the processors that the deployment calls. */
 function calledProcessors({ processors }: Settings): string {
   if (processors.length === 0) {
     return 'NONE: payments get 503 no_processor_configured. Set payonce:sandbox, payonce:stripeAccount or payonce:processorUrl.';
@@ -195,9 +187,8 @@ function calledProcessors({ processors }: Settings): string {
 }
 
 /**
- * Configures the external services of orders.
- * @returns undefined if there is neither a sandbox nor a setting for these services; there is no orders API in this
- * case
+ * @returns undefined if there is neither a sandbox nor a setting for the external services; there is no orders API in
+ * this case
  */
 function partiesOf(scope: Construct, { settings, data, sandbox }: ServiceStackProps): Parties | undefined {
   const { registry, deadLetters, postmarkToken, shopSigningKey, bigcommerceToken } = data;

@@ -313,24 +313,20 @@ export function environmentOf(node: Node): string | undefined {
   return read(node, 'environment', SETTING_RULES.environment);
 }
 
-/** Returns whether functions and the API record traces. @throws as {@link readSettings} */
+/** @throws as {@link readSettings} */
 export function tracingOf(node: Node): boolean {
   return read(node, 'tracing', SETTING_RULES.tracing) ?? DEFAULTS.tracing;
 }
 
 /**
- * Returns the ARN of the key that encrypts tables, queues, buckets and the Aurora DSQL cluster; undefined if keys of
- * AWS encrypt them.
+ * @returns undefined if keys of AWS encrypt the data
  * @throws as {@link readSettings}
  */
 export function dataKeyOf(node: Node): string | undefined {
   return read(node, 'dataKeyArn', SETTING_RULES.dataKeyArn);
 }
 
-/**
- * Reads the setting `retention`; undefined if it is absent.
- * @throws as {@link readSettings}
- */
+/** @throws as {@link readSettings} */
 export function retentionOf(node: Node): Retention | undefined {
   return read(node, 'retention', SETTING_RULES.retention);
 }
@@ -343,7 +339,6 @@ export function peakRatesOf(node: Node): readonly PeakRates[] | undefined {
   return read(node, 'peakRates', SETTING_RULES.peakRates);
 }
 
-/** Refuses settings that are valid separately but contradict each other. */
 function refuseConflicts(settings: Settings): void {
   refuseArchiveConflicts(settings);
   refuseAuthorityConflicts(settings);
@@ -360,7 +355,7 @@ function refuseConflicts(settings: Settings): void {
   }
 }
 
-/** Refuses unknown settings. A misspelled setting would otherwise silently have its default value. */
+/** A misspelled setting would otherwise silently have its default value. */
 function refuseUnknown(node: Node, processors: readonly ProcessorContract[]): void {
   const known = [...Object.keys(SETTING_RULES), ...processorSettings(processors)].map((name) => `${PREFIX}${name}`);
   const given = Object.keys(node.getAllContext() as Record<string, unknown>);

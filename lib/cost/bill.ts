@@ -27,15 +27,11 @@ const FREE_METRICS = 50;
 /** Assumed size of an event in the archive, including EventBridge's envelope, in gigabytes. */
 const EVENT_GB = 2 / 1024 ** 2;
 
-/** Returns the number of runs of all jobs in a month. */
 function jobRuns(authority: Authority): number {
   return jobsOf(authority).reduce((sum, { every }) => sum + (HOURS * HOUR_SECONDS) / every, 0);
 }
 
-/**
- * Returns the number of monthly reads of the secret with the job credential. For each job that runs every minute, one
- * process of the executor and one process of the jobs API keep running.
- */
+/** For each job that runs every minute, one process of the executor and one process of the jobs API keep running. */
 function jobSecretReads(authority: Authority): number {
   const processes = 2 * jobsOf(authority).filter(({ every }) => every === 60).length;
   return (processes * HOURS * HOUR_SECONDS) / JOB_SECRET_FRESH_SECONDS;
@@ -93,10 +89,7 @@ export function idleBill(templates: readonly StackTemplate[]): readonly BillLine
   ];
 }
 
-/**
- * Computes how much payments add to the monthly cost. Each payment has a reference, one callback, one event, and one
- * webhook.
- */
+/** Each payment has a reference, one callback, one event, and one webhook. */
 export function trafficBill(templates: readonly StackTemplate[], payments: number): readonly BillLine[] {
   const { paymentWithReference, callback, event, webhook, email, reconciling } = pathsFor(templates);
   const has = (type: string): boolean =>
@@ -128,7 +121,7 @@ export function trafficBill(templates: readonly StackTemplate[], payments: numbe
   ];
 }
 
-/** Returns whether the stacks have the archive's bucket, the only one with Object Lock. */
+/** Only the archive's bucket has Object Lock. */
 function hasArchive(templates: readonly StackTemplate[]): boolean {
   return templates.some(({ Resources }) =>
     Object.values(Resources).some(
@@ -142,15 +135,13 @@ function totalLine(what: string, { usage }: Path, times: number): BillLine {
   return { what, number: times, price: `${((usd / times) * 1_000_000).toFixed(2)} per million`, usd };
 }
 
-/** Returns the system of record that these templates configure. */
 function authorityOf(templates: readonly StackTemplate[]): Authority {
   return JSON.stringify(templates).includes(POSTGRES_AUTHORITY) ? 'postgres' : 'dynamodb';
 }
 
 /**
- * Counts the secrets that each function may read, summed over all functions. Does not count the executor and the API of
- * jobs, which also run without requests. Does not count the secret of the database, which a process reads only when it
- * connects.
+ * Does not count the executor and the API of jobs, which also run without requests. Does not count the secret of the
+ * database, which a process reads only when it connects.
  */
 export function secretGrants(templates: readonly StackTemplate[]): number {
   const policies = policiesOf(templates).filter(([id]) => !/^Jobs(Api|Executor)/.test(id));
@@ -162,7 +153,6 @@ export function secretGrants(templates: readonly StackTemplate[]): number {
 }
 
 /**
- * Counts the tables that each function uses, summed over the functions.
  * @param ofJobs true: counts only the functions of jobs, which run without requests; false: counts all other functions
  */
 export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean): number {
@@ -175,7 +165,6 @@ export function tableGrants(templates: readonly StackTemplate[], ofJobs: boolean
     }, 0);
 }
 
-/** Returns the logical id and the statements of every `AWS::IAM::Policy` in the templates. */
 function policiesOf(templates: readonly StackTemplate[]): readonly (readonly [string, readonly Statement[]])[] {
   return templates
     .flatMap(({ Resources }) => Object.entries(Resources))
@@ -192,7 +181,6 @@ interface Statement {
   readonly Resource: unknown;
 }
 
-/** Counts the metrics of a dashboard. */
 function metricsOn({ Properties = {} }: Resource): number {
   const parts = (Properties['DashboardBody'] as { readonly 'Fn::Join': readonly [string, readonly unknown[]] })[
     'Fn::Join'
@@ -202,7 +190,6 @@ function metricsOn({ Properties = {} }: Resource): number {
   return widgets.reduce((sum, { properties: { metrics = [] } }) => sum + metrics.length, 0);
 }
 
-/** Returns the cost paths with the settings of these templates. */
 export function pathsFor(templates: readonly StackTemplate[]): ReturnType<typeof pathsOf> {
   const all = templates.flatMap(({ Resources }) => Object.entries(Resources));
   const memoryOf = (name: RegExp): number => Number(all.find(([id]) => name.test(id))?.[1].Properties?.['MemorySize']);

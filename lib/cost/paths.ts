@@ -12,10 +12,7 @@ export interface Path {
 
 /** Share of an execution that one message uses when a batch has ten messages. */
 const BATCH_SHARE = 0.1;
-/**
- * Write units per request that is counted against the tenant's limit. A process takes tokens for eight requests with
- * one write.
- */
+/** A process takes tokens for eight requests with one write. */
 const LIMIT_UNITS = 1 / 8;
 /**
  * Assumed write units for the check that the Ledger has the predecessor of a copied row. The check is charged like a
@@ -37,11 +34,7 @@ const ACCESS_LOG = 0.4;
  */
 const START_SECONDS = 0.5 / 100;
 
-/**
- * Returns the usage of function executions.
- * @param seconds total duration of all executions
- * @param count number of executions
- */
+/** @param seconds total duration of all executions */
 function executions(megabytes: number, seconds: number, count = 1) {
   return { execution: count, gbSecond: gbSeconds(megabytes, seconds + count * START_SECONDS) };
 }
@@ -50,10 +43,7 @@ function gbSeconds(megabytes: number, seconds: number): number {
   return (megabytes / 1024) * seconds;
 }
 
-/**
- * Computes the billed usage of a request.
- * @param memoryMb memory of the payments function
- */
+/** @param memoryMb memory of the payments function */
 function requestPath(title: string, writeUnits: number, memoryMb: number): Path {
   const usage = {
     gatewayRequest: 1,
@@ -65,7 +55,6 @@ function requestPath(title: string, writeUnits: number, memoryMb: number): Path 
 }
 
 /**
- * Computes the billed usage of an event.
  * @param consumers number of queues that every such event reaches, including the projector's
  * @param eventMemoryMb memory of the relay and of the projector
  */
@@ -94,7 +83,6 @@ function eventPath(
 }
 
 /**
- * Computes the billed usage of a webhook.
  * @param share the part of an execution that one webhook uses; also its part of a queue request that receives or
  * deletes messages
  */
@@ -124,7 +112,6 @@ const COMMISSION_PATH: Path = {
   },
 };
 
-/** The settings of a deployment on which its costs depend. */
 export interface PathSettings {
   /** Memory of the payments function, in MB. */
   readonly memoryMb: number;
@@ -132,13 +119,11 @@ export interface PathSettings {
   readonly eventMemoryMb: number;
   /** Number of queues to which the event of each captured payment is delivered. */
   readonly consumers: number;
-  /** The system of record. The costs of a PostgreSQL database are not included. */
+  /** The costs of a PostgreSQL database are not included. */
   readonly authority: Authority;
 }
 
-/**
- * Computes the cost paths from the settings of a deployment and the operations that tests counted (counted-paths.json).
- */
+/** Tests counted the operations (counted-paths.json). */
 export function pathsOf({ memoryMb, eventMemoryMb, consumers, authority }: PathSettings) {
   const { event, eventWithReference, callback } = counted;
   const isPostgres = authority === 'postgres';
@@ -194,11 +179,7 @@ export function pathsOf({ memoryMb, eventMemoryMb, consumers, authority }: PathS
   } as const satisfies Readonly<Record<string, Path>>;
 }
 
-/**
- * Computes the usage that the scheduled comparisons of the books add per payment: the usage of a month's comparisons,
- * divided by the month's payments.
- * @param memoryMb memory of the worker
- */
+/** @param memoryMb memory of the worker */
 function reconcilingPath(memoryMb: number): Path {
   const { payments, chains, queries, pages, seconds } = counted.reconciling;
   return {
@@ -212,15 +193,11 @@ function reconcilingPath(memoryMb: number): Path {
   };
 }
 
-/** Computes the log volume of a path, from assumed sizes per execution and per request. */
 export function logsOf({ usage: { execution = 0, gatewayRequest = 0 } }: Path): Usage {
   return { loggedGb: (execution * EXECUTION_LOG + gatewayRequest * ACCESS_LOG) / KILOBYTES_IN_GB };
 }
 
-/**
- * Returns the bytes that each payment adds permanently to each table. The payment has a reference, an event and one
- * webhook. Copies in indexes are not included.
- */
+/** The payment has a reference, an event and one webhook. Copies in indexes are not included. */
 export function bytesPerPayment(authority: Authority = 'dynamodb'): Readonly<Record<string, number>> {
   const grown = new Map<string, number>();
   const { paymentWithReference, eventWithReference, webhook } = counted;
@@ -231,15 +208,11 @@ export function bytesPerPayment(authority: Authority = 'dynamodb'): Readonly<Rec
   return Object.fromEntries(grown);
 }
 
-/**
- * Computes how many gigabytes payments add to the archive. A line, which is DynamoDB JSON, has about twice the bytes of
- * its row.
- */
+/** A line, which is DynamoDB JSON, has about twice the bytes of its row. */
 export function archivedGb(payments: number): number {
   return (2 * (bytesPerPayment()['Ledger'] ?? 0) * payments) / BYTES_IN_GB;
 }
 
-/** Computes the storage that payments add, in gigabytes. */
 export function addedStorageGb(payments: number, authority: Authority): number {
   return (Object.values(bytesPerPayment(authority)).reduce((sum, bytes) => sum + bytes, 0) * payments) / BYTES_IN_GB;
 }

@@ -13,7 +13,6 @@ interface Price {
   readonly usd: number;
   /** Number of units that cost `usd`. */
   readonly per: number;
-  /** The AWS page that states the price. */
   readonly page: string;
 }
 
@@ -56,7 +55,6 @@ export const PRICES = {
 
 export type PriceName = keyof typeof PRICES;
 
-/** Numbers of charged units, by price name. */
 export type Usage = Readonly<Partial<Record<PriceName, number>>>;
 
 export interface BillLine {
@@ -67,20 +65,13 @@ export interface BillLine {
   readonly usd: number;
 }
 
-/**
- * Returns one line of the bill for each kind of usage.
- * @param times factor by which the usage is multiplied
- */
 export function linesOf(usage: Usage, times = 1): readonly BillLine[] {
   return (Object.entries(usage) as [PriceName, number][])
     .filter(([, number]) => number > 0)
     .map(([name, number]) => lineOf(name, number * times));
 }
 
-/**
- * Returns one line of the bill.
- * @param what the text of the line @default the text in the list of prices
- */
+/** @param what the text of the line @default the text in the list of prices */
 export function lineOf(name: PriceName, number: number, what: string = PRICES[name].what): BillLine {
   return { what, number, price: priceText(name), usd: (number * PRICES[name].usd) / PRICES[name].per };
 }

@@ -40,7 +40,7 @@ interface Rule {
 
 const IN_TRANSACTION = '"ForAnyValue:StringEquals":{"dynamodb:EnclosingOperation":["TransactWriteItems"]}';
 
-/** Rules that check Payonce's own guarantees. No rule pack checks these guarantees. */
+/** Payonce's own guarantees, which no rule pack checks. */
 const RULES: readonly Rule[] = [
   {
     name: 'LedgerIsAppendOnly',
@@ -76,7 +76,7 @@ const RULES: readonly Rule[] = [
   },
 ];
 
-/** The project's own rules. They check the synthesized templates and therefore cover all constructs. */
+/** The rules check the synthesized templates and therefore cover all constructs. */
 export class PayonceRules implements IPolicyValidationPlugin {
   readonly name = 'Payonce';
 
@@ -93,17 +93,12 @@ export class PayonceRules implements IPolicyValidationPlugin {
   }
 }
 
-/** Returns one entry for each rule that a resource of the template breaks. */
 export function findViolations(template: Template): readonly { readonly rule: Rule; readonly logicalId: string }[] {
   return Object.entries(template.Resources).flatMap(([logicalId, resource]) =>
     RULES.filter((rule) => rule.violates(resource)).map((rule) => ({ rule, logicalId })),
   );
 }
 
-/**
- * Returns one list of statements for each policy document: of a policy, of each inline policy of a role, and of the
- * resource policy of a table.
- */
 function documentsOf({ Properties = {} }: Resource): readonly (readonly Statement[])[] {
   const { PolicyDocument, Policies = [], ResourcePolicy } = Properties as PolicyHolder;
   const documents = [

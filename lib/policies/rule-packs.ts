@@ -2,10 +2,7 @@ import { type App, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks, PCIDSS321Checks, ServerlessChecks } from 'cdk-nag';
 import { PayonceRules } from './payonce-rules.ts';
 
-/**
- * Applies the rule packs of cdk-nag and the project's own rules to every stack of an app. A violation makes the
- * synthesis fail.
- */
+/** A violation makes the synthesis fail. */
 export function applyRulePacks(app: App): void {
   Validations.of(app).addPlugins(
     new AwsSolutionsChecks(app),
