@@ -13,7 +13,6 @@ import { SandboxStack } from './sandbox-stack.ts';
 import { ServiceStack } from './service-stack.ts';
 import { readSettings, type Settings } from './settings.ts';
 
-/** The stacks of a deployment, without the archive stack. */
 interface PayonceStacks {
   readonly data: DataStack;
   readonly service: ServiceStack;
@@ -21,11 +20,6 @@ interface PayonceStacks {
 }
 
 /**
- * Creates the stacks that are selected by the context of a scope.
- *
- * @param env the account and region of the stacks
- * @default the account and region of the credentials used to deploy
- * @param processors the available processors
  * @returns undefined with `archiveWriter`, because only the archive stack is then created
  * @throws Error for an invalid setting, with the given and the allowed values
  */
@@ -68,7 +62,7 @@ export function buildStacks(
   return { data, sandbox, service: new ServiceStack(scope, StackName.service, { ...service, ...ofSandbox }) };
 }
 
-/** Creates the archive stack, unless there is no archive or its bucket is in another account. */
+/** Undefined if there is no archive or its bucket is in another account. */
 function archiveOf(
   scope: Construct,
   { archive, archiveBucket, archiveWriter }: Settings,

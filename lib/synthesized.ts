@@ -12,11 +12,11 @@ import { buildStacks } from './stacks.ts';
 type Context = Readonly<Record<string, unknown>>;
 
 /**
- * Returns the templates of the stacks that this context selects, without code, keyed by stack name. Leaves no files on
- * disk. Collects no metadata of the constructs, because that would take a fifth of the time.
+ * Returns templates without code, keyed by stack name. Leaves no files on disk. Collects no metadata of the constructs,
+ * because that would take a fifth of the time.
  *
  * @param context as in `cdk deploy -c`
- * @param ofClone the context to which `context` is added @default the context of cdk.json
+ * @param ofClone the context to which `context` is added
  * @throws Error for an invalid setting
  */
 export function synthesizedStacks(context: Context, ofClone = contextOfClone()): ReadonlyMap<string, StackTemplate> {
@@ -65,10 +65,7 @@ function contextOfClone(): Context {
   return (JSON.parse(text) as { context: Context }).context;
 }
 
-/**
- * Returns a context without the settings of Payonce: only the CDK's feature flags. Tests and generated documents must
- * not depend on one deployment, so they ignore the settings in cdk.json.
- */
+/** Tests and generated documents must not depend on one deployment, so they ignore the settings in cdk.json. */
 export function flagsOf(context: Context = contextOfClone()): Context {
   return Object.fromEntries(Object.entries(context).filter(([name]) => !name.startsWith(PREFIX)));
 }

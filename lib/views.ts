@@ -62,7 +62,6 @@ export class Views extends Construct {
     // Balances and volume reports sum the totals of closed days and the rows of open days.
     this.#grantList(api.reads, [payment, reference, dispute, event, book, total]);
     views.grantRowsOfIndex(api.reads, 'ListByStatusOrType', index, [payment, event]);
-    // A search of payments by reference also reads these rows.
     views.grantRows(api.reads, 'ReadHeads', ['dynamodb:GetItem'], [payment]);
     this.#grantEmails(api.reads, EmailRow.payment);
     if (api.orders !== undefined) {

@@ -157,8 +157,7 @@ export class Webhooks extends Construct {
     own.addEventSource(
       new SqsEventSource(this.#lanes.queue, { ...source, batchSize: 1, maxConcurrency: LANE_WORKERS }),
     );
-    // The message loop is bounded: a replay continues page by page to the end of its range, and a delivery ends with
-    // its last attempt.
+    // A replay continues page by page to the end of its range, and a delivery ends with its last attempt.
     allowRecursiveLoop(own);
     Validations.of(own).acknowledge({
       id: 'Serverless::Serverless-LambdaEventSourceMappingDestination',

@@ -1,6 +1,5 @@
 import type { LocalAws } from './local-aws.ts';
 
-/** Returns the text that `npm start` prints: the addresses and keys needed for a first payment. */
 export function announcement(aws: LocalAws): string {
   return `
 Payonce is running on this machine.

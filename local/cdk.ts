@@ -14,43 +14,33 @@ import { RefusedSetting, StartFailure } from './failure.ts';
 import { runKept } from './kept-process.ts';
 import { CA_FILE, DATABASE, SECRET, SERVER_HOST } from './postgres-files.ts';
 
-/** The bucket that `cdk bootstrap` creates with the default qualifier. */
+/** `cdk bootstrap` creates this bucket with the default qualifier. */
 export const ASSETS_BUCKET = `cdk-hnb659fds-assets-${ACCOUNT}-${REGION}`;
 
-/** Name of the log file in a run's directory. After a failure, it contains the CLI's output. */
+/** After a failure, this file in the run's directory contains the CLI's output. */
 const LOG = 'cdk.log';
 
-/**
- * Name of a file in an assembly for the local AWS. It contains the deployment key of the assembly's sources
- * (deploy-key.ts).
- */
+/** Contains the deployment key of the assembly's sources (deploy-key.ts). */
 const ASSEMBLY_KEY = 'payonce-deploy.key';
 
 export interface CdkRun {
   readonly access: EmulatorAccess;
-  /** Directory for assemblies, outputs and the log. */
   readonly directory: string;
-  /** Called with each line that the CLI prints. */
   readonly report: (line: string) => void;
 }
 
-/** The app to deploy: a CDK program with its context, or a synthesized assembly. */
 export interface CdkApp {
-  /**
-   * The program, or the directory of the assembly.
-   * @default the program of `cdk.json`
-   */
+  /** @default the program of `cdk.json` */
   readonly command?: string;
-  /** Context of a program; empty for an assembly. */
+  /** Empty for an assembly. */
   readonly context: Readonly<Record<string, string>>;
 }
 
-/** The tenant that `npm start` creates. Settings contain its id before the tenant exists. */
+/** Settings contain this id before the tenant exists. */
 export const LOCAL_TENANT = 'ten_local';
 
 const JOB_TARGETS = 'payonce:jobTargets';
 
-/** Payonce with the settings that are used on the local AWS. */
 export const PAYONCE: CdkApp = {
   context: {
     'payonce:sandbox': 'true',
@@ -62,11 +52,9 @@ export const PAYONCE: CdkApp = {
     // Locally, the relay and the projector take a tenth of a second per event, so this short period suffices. A
     // developer who stops one of them soon sees that events count as lost.
     'payonce:eventsLostAfterSeconds': '20',
-    // Above this amount, operators' changes need an approval, so that developers can try approvals. The examples use
-    // smaller amounts.
+    // Above this amount, operators' changes need an approval. The examples use smaller amounts.
     'payonce:approvalAbove': '{"*":5000000}',
-    // Events may request payments for one tenant. There is no Kafka cluster with this ARN; tests invoke the function
-    // with batches.
+    // There is no Kafka cluster with this ARN; tests invoke the function with batches.
     'payonce:paymentRequests': JSON.stringify({
       senders: [
         { tenant: LOCAL_TENANT, mode: 'test' },
@@ -101,7 +89,7 @@ const AUTHORITY = 'payonce:authority';
 const PORT = 'payonce:postgresPort';
 const SHARDS = 'payonce:postgresShards';
 
-/** The settings with which the functions use the PostgreSQL server of the local AWS. The secret contains its port. */
+/** The secret contains the port of the server. */
 const POSTGRES_CONTEXT: CdkApp['context'] = {
   [AUTHORITY]: 'postgres',
   'payonce:postgresHost': SERVER_HOST,
@@ -117,7 +105,6 @@ const POSTGRES_CONTEXT: CdkApp['context'] = {
 
 type Context = Readonly<Record<string, unknown>>;
 
-/** Reads the context in the project's `cdk.json`. */
 export function projectContext(project: string = PROJECT): Context {
   const { context = {} } = JSON.parse(readFileSync(join(project, 'cdk.json'), 'utf8')) as {
     readonly context?: Context;
@@ -126,9 +113,8 @@ export function projectContext(project: string = PROJECT): Context {
 }
 
 /**
- * Returns Payonce with the settings of the local AWS. Adds the job targets of the project's context; a target of the
- * project replaces a local target of the same name. With PostgreSQL, also adds the shards of the project's context, as
- * databases of the local server.
+ * A job target of the project's context replaces a local target of the same name. Shards of the project's context
+ * become databases of the local server.
  *
  * @throws StartFailure when the project's context has a setting that the local AWS cannot replace
  */
@@ -140,10 +126,7 @@ export function payonceWith(context: Context, authority: Authority = authorityOf
   return { context: { ...PAYONCE.context, ...contextFor(authority, context), [JOB_TARGETS]: textOf(merged) } };
 }
 
-/**
- * Returns the system of record that the project's context selects. For Aurora DSQL, which does not exist locally,
- * returns PostgreSQL.
- */
+/** Aurora DSQL does not exist locally; PostgreSQL replaces it. */
 export function authorityOf({ [AUTHORITY]: given }: Context): Authority {
   return storesOf(given);
 }
@@ -164,16 +147,12 @@ function contextFor(
   );
 }
 
-/** Returns the names of the databases that the PostgreSQL server of the local AWS needs for the project's context. */
 export function localDatabases({ [SHARDS]: given }: Context): readonly string[] {
   const shards = localShards(given) ?? [];
   return databasesOf({ database: DATABASE, shards }).flatMap(({ settings }) => settings.database ?? []);
 }
 
-/**
- * Replaces the address in each entry of `postgresShards` by a database of the local server.
- * @returns undefined for an unreadable value
- */
+/** Undefined for an unreadable value. */
 function localShards(given: unknown): readonly ShardSettings[] | undefined {
   const list = parsed(given);
   if (!Array.isArray(list) || !list.every(isShard)) return undefined;
@@ -183,7 +162,6 @@ function localShards(given: unknown): readonly ShardSettings[] | undefined {
   }));
 }
 
-/** Returns the names of settings in the project's context whose values the local AWS replaces by other values. */
 export function settingsWithoutEffect(context: Context, authority: Authority): readonly string[] {
   return Object.entries(payonceWith(context, authority).context).flatMap(([name, value]) => {
     const given = context[name];
@@ -196,7 +174,7 @@ function targetsIn(given: unknown): object | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
 }
 
-/** Parses a text as JSON, and returns any other value unchanged. @returns undefined if the JSON is invalid */
+/** Returns any value that is not a text unchanged; undefined for invalid JSON. */
 function parsed(given: unknown): unknown {
   try {
     return typeof given === 'string' ? JSON.parse(given) : given;
@@ -209,24 +187,20 @@ const textOf = (value: unknown): string => (typeof value === 'string' ? value : 
 
 export type StackOutputs = Readonly<Record<string, Readonly<Record<string, string>>>>;
 
-/** Runs `cdk bootstrap` in the emulated account. */
 export async function bootstrap(run: CdkRun, app: CdkApp): Promise<void> {
   await cdk(run, bootstrapParameters(app, run.directory), emulatorEnvironment(run.access));
 }
 
-/** Returns the parameters of `cdk bootstrap`. The CLI also runs the app, so it needs the context of the deployment. */
+/** The CLI also runs the app, so it needs the context of the deployment. */
 export function bootstrapParameters(app: CdkApp, directory: string): readonly string[] {
   return ['bootstrap', `aws://${ACCOUNT}/${REGION}`, ...appOf(app), '--output', join(directory, 'bootstrap')];
 }
 
 /**
- * Synthesizes the assembly for a local AWS, with the functions' code. Several runs of the local AWS can share the
- * assembly.
+ * Includes the functions' code, so several runs of the local AWS can share the assembly.
  *
- * @param authority the system of record @default dynamodb
  * @param withRules whether to also apply the CDK's own rules, fail on warnings, and print every finding to standard
- * error
- * @default only the rule packs apply; their violations fail any synthesis
+ * error; by default only the rule packs apply, and their violations fail any synthesis
  * @throws StartFailure when the synthesis fails; with `withRules`, it names the constructs and the violated rules
  */
 export async function synthesizeForLocalAws(
@@ -253,10 +227,7 @@ export async function synthesizeForLocalAws(
   return { command: assembly, context: {} };
 }
 
-/**
- * Returns each violation that the CLI printed, with the construct and the rule's text. The CLI prints the construct on
- * the line after the rule.
- */
+/** The CLI prints the construct on the line after the rule. */
 function violationsIn(lines: readonly string[]): readonly string[] {
   return lines.flatMap((line, index) => {
     const [, rule] = /^(?:ERROR|WARNING) (.+)/.exec(line) ?? [];
@@ -265,7 +236,7 @@ function violationsIn(lines: readonly string[]): readonly string[] {
   });
 }
 
-/** Returns the deployment key of an assembly's sources; undefined for a program, or when the key is not known. */
+/** Undefined for a program, or when the key is not known. */
 export function keyOfAssembly({ command = '' }: CdkApp): string | undefined {
   const file = join(command, ASSEMBLY_KEY);
   return existsSync(file) ? readFileSync(file, 'utf8') : undefined;
@@ -279,7 +250,7 @@ const appOf = (app: CdkApp): readonly string[] => [
   ...contextOf(app),
 ];
 
-/** Deploys every stack as on AWS. @returns the outputs, by stack name and output name */
+/** Returns the outputs by stack name and output name. */
 export async function deploy(run: CdkRun, app: CdkApp): Promise<StackOutputs> {
   const outputs = join(run.directory, 'outputs.json');
   const assembly = join(run.directory, 'cdk.out');
@@ -304,10 +275,6 @@ export async function deploy(run: CdkRun, app: CdkApp): Promise<StackOutputs> {
   return JSON.parse(readFileSync(outputs, 'utf8')) as StackOutputs;
 }
 
-/**
- * Runs the CDK CLI.
- * @throws the failure that `cdkFailure` derives from the printed lines
- */
 async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], own: NodeJS.ProcessEnv): Promise<void> {
   const environment = {
     // The CDK's own rules for templates take more than half of a synthesis, so they apply only on request.
@@ -329,8 +296,8 @@ async function cdk(run: Omit<CdkRun, 'access'>, parameters: readonly string[], o
 }
 
 /**
- * Returns the failure of the CLI. If Payonce refused a setting, the failure contains the sentence that Payonce printed;
- * otherwise, the CLI's last line about the failure.
+ * If Payonce refused a setting, the failure contains the sentence that Payonce printed; otherwise, the CLI's last line
+ * about the failure.
  */
 export function cdkFailure(command: string, lines: readonly string[], log: string): StartFailure {
   const ended = lines.findIndex((line) => line.endsWith('Subprocess exited with error 1'));

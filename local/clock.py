@@ -53,7 +53,7 @@ class Datetime(datetime.datetime):
 
 
 async def advance(by_ms):
-    """Moves the clock forward by whole milliseconds. Returns the new offset. Raises a ValueError for a value that is not allowed."""
+    """Returns the new offset. Raises a ValueError for a value that is not allowed."""
     global _offset_ms
     if type(by_ms) is not int or by_ms <= 0 or _offset_ms + by_ms > MOST_MS:
         raise ValueError(f"advance_ms must be a positive whole number; the clock can be at most {MOST_MS} ms ahead of this machine")
@@ -82,8 +82,6 @@ def invoke(worker, *positional, **named):
 
 
 def with_own_date(send):
-    """Replaces the header Date of a response with the time of this clock."""
-
     async def send_with_date(message):
         if message["type"] == "http.response.start":
             others = [pair for pair in message.get("headers", []) if pair[0].lower() != b"date"]

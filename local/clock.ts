@@ -4,14 +4,11 @@ import * as z from 'zod';
 import type { EmulatorAccess } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 
-/** The units of durations, largest first. */
 export const UNITS_MS = { d: 86_400_000, h: 3_600_000, m: 60_000, s: 1_000 } as const;
-/** The file with the offset, in the directory of the emulator's state. local/clock.py writes it. */
+/** local/clock.py writes this file in the directory of the emulator's state. */
 const FILE = 'clock.json';
 
 /**
- * Returns how far the clock of a local AWS is ahead of this machine's clock, in milliseconds.
- *
  * @param state the directory of the emulator's state
  * @throws StartFailure when the file is damaged, because without the offset the clock would be earlier than stored
  * times
@@ -29,7 +26,7 @@ export function clockOffsetMs(state: string): number {
 }
 
 /**
- * Moves the clock of a local AWS forward. Functions restart before their next invocation.
+ * Functions restart before their next invocation.
  *
  * @returns how far the clock is ahead of this machine's clock, in milliseconds
  * @throws StartFailure when the local AWS refuses, for example because the clock would be too far ahead
@@ -45,7 +42,7 @@ export async function advanceClock({ awsEndpoint, accessKeyId }: EmulatorAccess,
   return z.object({ offset_ms: z.int() }).parse(JSON.parse(text)).offset_ms;
 }
 
-/** Formats a duration in whole seconds, for example `3d 12h`; empty for less than a second. */
+/** Whole seconds, for example `3d 12h`; empty for less than a second. */
 export function durationOf(durationMs: number): string {
   let restMs = durationMs;
   return Object.entries(UNITS_MS)

@@ -4,14 +4,10 @@ import { dirname, isAbsolute, join, relative, sep } from 'node:path';
 import { PROJECT } from './directories.ts';
 
 /**
- * Version of the key format. Increment it when unchanged sources must be redeployed, for example because the contents
- * of snapshots have changed.
+ * Increment it when unchanged sources must be redeployed, for example because the contents of snapshots have changed.
  */
 const FORMAT = 1;
-/**
- * Folders of the project's root that do not affect a deployment. All its other folders, including new ones, are inputs,
- * unless their names begin with a dot.
- */
+/** All other folders of the project's root, including new ones, are inputs, unless their names begin with a dot. */
 const NO_INPUTS: ReadonlySet<string> = new Set([
   'bench',
   'cdk.out',
@@ -27,15 +23,12 @@ const NO_INPUTS: ReadonlySet<string> = new Set([
 ]);
 /** Matches documents, logs, and the databases of the examples. */
 const NO_INPUT_FILE = /\.(md|log|db|db-\w+)$/;
-/** The file in `node_modules` in which npm lists the installed packages. */
+/** npm lists the installed packages in this file. */
 const INSTALLED = '.package-lock.json';
 
 /**
- * Returns a hash of all inputs of a deployment to the local AWS: the sources of the functions, the console, the stacks
- * and the emulator; the settings, the packages, the platform, and the version of Node. If two deployments have the same
- * key, they have the same result.
+ * Two deployments with the same key have the same result.
  *
- * @param node the version of Node
  * @returns undefined when the hash cannot be computed, because the sources contain a link, or a package is or contains
  * a link to a target outside of the package
  */
@@ -55,10 +48,7 @@ export function deployKey(project: string = PROJECT, node: string = process.vers
   return addPackages(hash, join(project, 'node_modules')) ? hash.digest('hex') : undefined;
 }
 
-/**
- * Returns the files of the project that affect a deployment, without the packages; undefined when one of these files is
- * a link.
- */
+/** Excludes the packages; undefined when one of the files is a link. */
 export function inputFiles(project: string = PROJECT): readonly string[] | undefined {
   const found: string[] = [];
   const isComplete = entriesOf(project)
@@ -73,22 +63,17 @@ function isInput(entry: Dirent): boolean {
   return entry.isDirectory() ? !name.startsWith('.') : !NO_INPUT_FILE.test(name);
 }
 
-/**
- * Adds the files below a path.
- * @returns false when an entry is neither a file nor a folder, for example a link
- */
+/** Returns false when an entry is neither a file nor a folder, for example a link. */
 function collect(project: string, path: string, entry: Dirent, found: string[]): boolean {
-  // File managers create this file in folders.
   if (entry.name === '.DS_Store') return true;
   if (entry.isFile()) found.push(path);
   if (!entry.isDirectory()) return entry.isFile();
-  // Python creates this folder for compiled files.
   if (entry.name === '__pycache__') return true;
   return entriesOf(join(project, path)).every((each) => collect(project, join(path, each.name), each, found));
 }
 
 /**
- * Adds the sizes and times of the packages' files to the hash. Their contents are too large to be read at each start.
+ * Adds the sizes and times of the files; their contents are too large to be read at each start.
  *
  * @returns false when a package is or contains a link to a target outside of the package, because the target can change
  * unnoticed
@@ -119,7 +104,7 @@ function addPackages(hash: Hash, packages: string): boolean {
 const entriesOf = (directory: string): readonly Dirent[] =>
   readdirSync(directory, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
 
-/** Adds values to the hash. They are encoded as JSON, so that different lists of values have different texts. */
+/** JSON gives different lists of values different texts. */
 function add(hash: Hash, ...values: readonly (string | number)[]): void {
   hash.update(`${JSON.stringify(values)}\n`);
 }

@@ -4,17 +4,12 @@ import { BINARIES } from './directories.ts';
 export const REGION = 'us-east-1';
 export const ACCOUNT = '000000000000';
 
-/** The address of the emulator of a run, and the access key id that it requires. */
 export interface EmulatorAccess {
   readonly awsEndpoint: string;
-  /**
-   * The administrator's access key id. It must be kept secret: the emulator does not verify signatures, so the id alone
-   * grants access.
-   */
+  /** Must be kept secret: the emulator does not verify signatures, so the id alone grants access. */
   readonly accessKeyId: string;
 }
 
-/** Returns SDK client options for administrator access to the emulator. */
 export function accessTo({ awsEndpoint, accessKeyId }: EmulatorAccess) {
   return { endpoint: awsEndpoint, region: REGION, credentials: credentialsOf(accessKeyId) };
 }
@@ -23,13 +18,12 @@ export function credentialsOf(accessKeyId: string) {
   return { accessKeyId, secretAccessKey: 'not-verified' };
 }
 
-/** Matches the names of the machine's environment variables that programs need. */
 const MACHINE_VARIABLES =
   /^(HOME|USER|LOGNAME|SHELL|LANG|LC_.+|TZ|TERM|COLORTERM|NO_COLOR|FORCE_COLOR|CI|TMPDIR|LD_LIBRARY_PATH)$/;
 
 /**
- * Returns the environment of the emulator and its functions. Of the user's variables, it contains only `PATH` and those
- * that programs need. It excludes AWS settings, proxies, and variables that a function could read as its settings.
+ * Returns the environment of the emulator and its functions. It excludes AWS settings, proxies, and variables that a
+ * function could read as its settings.
  */
 export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJS.ProcessEnv {
   return {
@@ -44,9 +38,7 @@ export function isolatedEnvironment(own: NodeJS.ProcessEnv = process.env): NodeJ
   };
 }
 
-/**
- * Returns the environment for clients of the emulator. No command that uses this environment can reach a real account.
- */
+/** No command that uses this environment can reach a real account. */
 export function emulatorEnvironment(
   { awsEndpoint, accessKeyId }: EmulatorAccess,
   own: NodeJS.ProcessEnv = process.env,

@@ -57,7 +57,7 @@ _started = time.time()
 
 
 def look(now=None):
-    """Fires due schedules, each once for its newest scheduled time. Skips recurring times before the start of this process."""
+    """Skips recurring times before the start of this process."""
     now = time.time() if now is None else now
     account, region = scheduler.get_account_id(), scheduler.get_region()
     schedules = dict(scheduler._schedules._data)
@@ -94,7 +94,7 @@ def _look_at(key, schedule, now):
 
 
 def _newest_due(schedule, now, fired_for):
-    """Returns the newest scheduled time up to `now`, in epoch seconds; None when there is none after `fired_for`."""
+    """Returns epoch seconds; None when no scheduled time is due after `fired_for`."""
     expression = schedule["ScheduleExpression"].strip()
     name = schedule.get("ScheduleExpressionTimezone") or "UTC"
     # Windows has no time zone database; schedules in UTC do not need one.
@@ -143,7 +143,6 @@ def _invoke(schedule, due):
 
 
 def with_context_attributes(schedule, due):
-    """Returns the schedule's target with the input that EventBridge Scheduler sends."""
     target = schedule["Target"]
     text = target.get("Input")
     if text is None:

@@ -10,52 +10,39 @@ import { StartFailure } from './failure.ts';
 import { freePort } from './free-port.ts';
 import { detachKept, startUnderKeeper, stopKept } from './kept-process.ts';
 
-/** Time limit of a start, in milliseconds. A cold start on a busy machine takes several seconds. */
+/** A cold start on a busy machine takes several seconds. */
 const READY_WITHIN_MS = 60_000;
 const POLL_MS = 100;
-/** Python program that runs the emulator with the extensions of this project. */
 const LAUNCHER = join(import.meta.dirname, 'emulator.py');
-/** Node module that every function process preloads. */
+/** Every function process preloads this Node module. */
 const FUNCTION_ADDRESSES = join(import.meta.dirname, 'function-addresses.cjs');
-/** Subdirectory of an emulator's directory with the state that is kept after a stop. */
+/** The state in this subdirectory is kept after a stop. */
 export const STATE_DIRECTORY = 'state';
 
-/** Maximum number of ports to try. Another process can take a port after it was found to be free. */
+/** Another process can take a port after it was found to be free. */
 const MAX_PORTS = 5;
 
 interface EmulatorOptions {
   readonly python: string;
   /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
-  /** Directory for the log and the temporary files. */
   readonly directory: string;
-  /** Directory of the state that the emulator loads when it starts. */
   readonly state: string;
-  /** Whether the emulator saves its state when it stops. */
   readonly persist: boolean;
 }
 
 export interface Emulator {
   readonly access: EmulatorAccess;
-  /** Process id of the keeper, which runs the emulator and its workers. */
+  /** The keeper runs the emulator and its workers. */
   readonly keeperPid: number;
-  /** Aborts when the emulator has ended, for any reason. */
   readonly ended: AbortSignal;
   /** Lets the emulator outlive this process. */
   detach(): void;
-  /**
-   * Saves the state of the running emulator.
-   *
-   * @throws StartFailure when some of the state could not be saved
-   */
+  /** @throws StartFailure when some of the state could not be saved */
   save(): Promise<void>;
   stop(): Promise<void>;
 }
 
-/**
- * Starts an emulator.
- * @throws StartFailure when it does not start
- */
 export async function startEmulator(options: EmulatorOptions): Promise<Emulator> {
   for (let tried = 1; ; tried += 1) {
     try {
@@ -68,10 +55,7 @@ export async function startEmulator(options: EmulatorOptions): Promise<Emulator>
 
 class PortTaken extends StartFailure {}
 
-/**
- * Starts an emulator at the given port.
- * @throws PortTaken when another process has taken the port, StartFailure for any other reason
- */
+/** @throws PortTaken when another process has taken the port, StartFailure for any other reason */
 async function startAt(options: EmulatorOptions): Promise<Emulator> {
   const { directory, port } = options;
   const logFile = join(directory, 'emulator.log');
@@ -113,7 +97,7 @@ async function startAt(options: EmulatorOptions): Promise<Emulator> {
   };
 }
 
-/** Keeps a separate Node for the functions, because "npm ci" may remove the project's Node while the stack runs. */
+/** "npm ci" may remove the project's Node while the stack runs. */
 function keepNode(directory: string): void {
   const node = join(directory, 'node');
   try {
@@ -142,7 +126,7 @@ function environmentOf(
     STATE_DIR: state,
     [CLOCK_OFFSET]: String(clockOffsetMs(state)),
     TMPDIR: temporary,
-    // The functions inherit this variable, because the emulator passes its environment on to them.
+    // The functions inherit this variable.
     NODE_OPTIONS: `--require ${JSON.stringify(FUNCTION_ADDRESSES)}`,
     PYTHONUNBUFFERED: '1',
     // Keeps compiled files out of the source tree.
@@ -153,7 +137,7 @@ function environmentOf(
 async function isReady(endpoint: string, logFile: string, ended: AbortSignal): Promise<boolean> {
   const untilMs = Date.now() + READY_WITHIN_MS;
   while (Date.now() < untilMs && !ended.aborted) {
-    // The log is checked first. If another emulator took the port, that emulator would pass the health check.
+    // If another emulator took the port, that emulator would pass the health check.
     if (readFileSync(logFile, 'utf8').includes(`Running on ${endpoint}`) && (await isHealthy(endpoint))) return true;
     await sleep(POLL_MS);
   }

@@ -7,14 +7,10 @@ import {
 } from '@aws-sdk/client-lambda';
 
 const POLL_INTERVAL_MS = 100;
-/** Maximum number of polls until the change of a mapping has taken effect. This can take Lambda up to two minutes. */
+/** It can take Lambda up to two minutes to change a mapping. */
 const MAX_POLLS = 3_000;
 
-/**
- * Disables or enables the event source mappings of a function, and waits until the change has taken effect.
- *
- * @throws Error when the function has no mapping, or the change takes too long
- */
+/** @throws Error when the function has no mapping, or the change takes too long */
 export async function switchEventSources(
   lambda: LambdaClient,
   FunctionName: string,

@@ -1,15 +1,10 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';
 
-/** Returns the preferred port if it is free on loopback, otherwise another free port. */
 export async function freePort(wanted: number): Promise<number> {
   return (await tryPort(wanted)) ?? (await tryPort(0)) ?? wanted;
 }
 
-/**
- * Listens on loopback at the preferred port, or at another port if that port is taken.
- * @returns the port
- */
 export async function listenNear(server: Server, wanted: number): Promise<number> {
   const listen = async (port: number): Promise<unknown> => once(server.listen(port, '127.0.0.1'), 'listening');
   await listen(wanted).catch(() => listen(0));

@@ -8,9 +8,8 @@ import {
 import { accessTo, type EmulatorAccess } from './emulator-environment.ts';
 
 const POLL_MS = 1_000;
-/** Overlap of two reads, in milliseconds. Lines can be stored a little later than their timestamps. */
+/** Lines can be stored a little later than their timestamps. */
 const OVERLAP_MS = 2 * POLL_MS;
-/** Matches the platform's START and END lines of each invocation. */
 const PLATFORM_LINE = /^(START|END) RequestId: /;
 
 export interface LogLine {
@@ -20,10 +19,7 @@ export interface LogLine {
   readonly text: string;
 }
 
-/**
- * Prints the log lines of the functions as they arrive, until the signal aborts.
- * @param now the clock of the local AWS, in Unix milliseconds
- */
+/** @param now the clock of the local AWS, in Unix milliseconds */
 export async function followLogs(
   access: EmulatorAccess,
   now: () => number,
@@ -51,10 +47,7 @@ export async function followLogs(
   }
 }
 
-/**
- * Adds ids to events, because the emulator provides none. An event is identified by its stream, its time, and its index
- * among the events of that time.
- */
+/** The emulator provides no ids. */
 function* withIds(group: string, events: readonly FilteredLogEvent[]): Generator<[string, FilteredLogEvent]> {
   const places = new Map<string, number>();
   for (const event of events) {
@@ -79,10 +72,7 @@ async function functionLogGroups(client: CloudWatchLogsClient): Promise<readonly
   return (page?.logGroups ?? []).flatMap(({ logGroupName = '' }) => (functionOf(logGroupName) ? [logGroupName] : []));
 }
 
-/**
- * Returns the function of a log group: `Payments` for `…/PaymentsLogsA9C3CE39`; empty for a group that does not belong
- * to a function.
- */
+/** `Payments` for `…/PaymentsLogsA9C3CE39`; empty for a group that does not belong to a function. */
 function functionOf(group: string): string {
   return /([A-Za-z]+)Logs[0-9A-F]{8}/.exec(group)?.[1] ?? '';
 }

@@ -46,7 +46,7 @@ _function_keys = {}
 
 
 def refusal(method, path, query, headers):
-    """Returns the reason why a request is refused; None when it is allowed. `headers` maps lower-case names to lists of values."""
+    """`headers` maps lower-case names to lists of values."""
 
     def value(name):
         return ", ".join(headers.get(name, []))
@@ -70,7 +70,7 @@ def refusal(method, path, query, headers):
 
 
 def _is_api(host, path):
-    """Returns whether a request is for a stage of a REST API. None of the emulator's own paths begins with a stage name."""
+    """None of the emulator's own paths begins with a stage name."""
     found = app._parse_execute_api_url(host, path)
     if found is None or apigateway_v1.find_api_scope(found[0]) is None:
         return False
@@ -104,7 +104,7 @@ def _without_cors(send):
 
 
 def execution_credentials(config):
-    """Replaces the access key of a function's role by a random key. The emulator derives the original key from names that anyone can know."""
+    """The emulator derives the original key from names that anyone can know."""
     issued = _credentials(config)
     derived = issued["AWS_ACCESS_KEY_ID"]
     key = _function_keys.setdefault(derived, f"ASIA{secrets.token_hex(16).upper()}")

@@ -1,9 +1,7 @@
 /**
- * Runs a command, and ends all of the command's processes when the command or the parent ends. The command and
- * everything that it starts, including the Lambda workers, form one process group. The keeper ends the group when the
- * keeper receives a termination signal, when the command ends, or when the pipe to the parent closes. The pipe also
- * closes if the parent is killed. After the keeper has read the word "detach" from the pipe, it ignores the end of the
- * parent. If the command ends by itself, the keeper exits with the command's exit code.
+ * Ends all processes of a command when the command or the parent ends, even if the parent is killed: the pipe to the
+ * parent then closes. The command and everything that it starts, including the Lambda workers, form one process group.
+ * After the keeper has read the word "detach" from the pipe, it ignores the end of the parent.
  *
  *   node keeper.ts <directory> <command> <arguments…>
  */
@@ -11,9 +9,8 @@ import { spawn } from 'node:child_process';
 import { runningProcesses, signalProcess } from './processes.ts';
 
 /**
- * Time that the group has to end after a termination signal, in milliseconds. In this time, the emulator saves its
- * state, which takes longer with more data or on a busy machine. If the emulator is killed before the save ends,
- * changes since its previous save are lost.
+ * Time that the group has to end after a termination signal, in milliseconds. If the emulator is killed before it has
+ * saved its state, changes since its previous save are lost.
  */
 const GRACE_MS = 60_000;
 /** The first argument, the directory, only identifies the process in the process list. */
@@ -30,7 +27,6 @@ function end(): void {
   setTimeout(leave, GRACE_MS, 1).unref();
 }
 
-/** Kills the remaining processes of the group, then exits. */
 function leave(code: number): void {
   const others = runningProcesses().filter(({ pid, group }) => group === process.pid && pid !== process.pid);
   for (const { pid } of others) signalProcess(pid, 'SIGKILL');

@@ -5,28 +5,24 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { runningProcesses, signalProcess } from './processes.ts';
 
 const POLL_MS = 100;
-/** Time limit of a stop, in milliseconds. It is slightly longer than the keeper's grace period. */
+/** Slightly longer than the keeper's grace period. */
 const STOPPED_WITHIN_MS = 65_000;
-/** Time limit for killed processes to end, in milliseconds. */
 const KILLED_WITHIN_MS = 5_000;
 const KEEPER = join(import.meta.dirname, 'keeper.ts');
 
 interface KeptCommand {
-  /** The program and its arguments. */
   readonly command: readonly string[];
   readonly environment: NodeJS.ProcessEnv;
   readonly directory: string;
-  /** Destination of standard output and standard error. */
   readonly output: 'pipe' | number;
 }
 
-/** Starts a command under a keeper, which ends the command when this process ends for any reason. */
+/** The keeper ends the command when this process ends for any reason. */
 export function startUnderKeeper({ command, environment, directory, output }: KeptCommand): ChildProcess {
   const stdio: StdioOptions = ['pipe', output, output];
   const keeper = spawn(process.execPath, [KEEPER, directory, ...command], {
     cwd: directory,
-    // Makes the keeper the leader of a new process group, so that one signal can end the whole group, and Ctrl-C does
-    // not reach it.
+    // One signal can then end the whole new process group, and Ctrl-C does not reach it.
     detached: true,
     stdio,
     env: environment,
@@ -36,18 +32,12 @@ export function startUnderKeeper({ command, environment, directory, output }: Ke
   return keeper;
 }
 
-/** Lets a kept command outlive this process. */
 export function detachKept(keeper: ChildProcess): void {
   keeper.stdin?.write('detach\n');
   keeper.stdin?.end();
   keeper.unref();
 }
 
-/**
- * Runs a command under a keeper until it ends.
- *
- * @returns the exit code and the printed lines
- */
 export async function runKept(
   command: Omit<KeptCommand, 'output'>,
   report: (line: string) => void = () => undefined,
@@ -70,27 +60,19 @@ export async function runKept(
 }
 
 interface KeptServer extends Omit<KeptCommand, 'output'> {
-  /** File for everything that the server prints. */
   readonly logFile: string;
-  /** Matches the line that the server prints when it accepts connections. */
   readonly line: RegExp;
   readonly withinMs: number;
 }
 
 export interface StartedServer {
-  /** The text that the first capture group of `line` matched. */
   readonly captured: string;
   readonly keeperPid: number;
-  /** Aborts when the server has ended, for any reason. */
   readonly ended: AbortSignal;
-  /** Lets the server outlive this process. */
   readonly detach: () => void;
 }
 
-/**
- * Starts a server under a keeper, and waits until it accepts connections.
- * @returns undefined if it does not accept connections in time; the server has then ended
- */
+/** Undefined if the server does not accept connections in time; the server has then ended. */
 export async function startKeptServer({
   logFile,
   line,
@@ -114,8 +96,7 @@ export async function startKeptServer({
 }
 
 /**
- * Returns whether a keeper or any process of its group is running. Also compares the command line, because the system
- * reuses process ids.
+ * Any process of the keeper's group counts. The command line is compared too, because the system reuses process ids.
  */
 export function isKeeperRunning(keeperPid: number): boolean {
   return runningProcesses().some(
@@ -127,12 +108,11 @@ export function isKeeperRunning(keeperPid: number): boolean {
   );
 }
 
-/** Ends a keeper and waits until its whole group has ended. */
 export async function stopKept(keeperPid: number): Promise<void> {
   if (!isKeeperRunning(keeperPid)) return;
   signalProcess(keeperPid, 'SIGTERM');
   await waitWhile(() => isKeeperRunning(keeperPid) && isAlive(keeperPid), STOPPED_WITHIN_MS);
-  // If the keeper was killed, or does not end in time, this process ends the rest of the group.
+  // The keeper was killed, or did not end in time.
   if (!isKeeperRunning(keeperPid)) return;
   signalProcess(-keeperPid, 'SIGKILL');
   await waitWhile(() => isKeeperRunning(keeperPid), KILLED_WITHIN_MS);

@@ -4,14 +4,14 @@ import { isolatedEnvironment } from './emulator-environment.ts';
 import { StartFailure } from './failure.ts';
 import { startKeptServer } from './kept-process.ts';
 
-/** Time limit of a start, in milliseconds. It allows for a busy machine. */
+/** Allows for a busy machine. */
 const READY_WITHIN_MS = 60_000;
 const PROGRAM = join(PROJECT, 'demo', 'lab', 'run.ts');
 const LOG = 'lab.log';
 
 /**
- * A running lab: the page on which a user causes failures at a naive shop and at Payonce. The lab runs only with the
- * local AWS, because a deployed stack must not have a route that kills processes.
+ * On the lab's page, a user causes failures at a naive shop and at Payonce. The lab runs only with the local AWS,
+ * because a deployed stack must not have a route that kills processes.
  */
 export interface RunningLab {
   readonly url: string;
@@ -19,8 +19,7 @@ export interface RunningLab {
 }
 
 /**
- * Starts the lab for the local AWS in a directory. The lab is a separate process, so that it continues to run after a
- * detached start.
+ * The lab is a separate process, so that it continues to run after a detached start.
  *
  * @param wanted the preferred port; another port is used if this one is taken
  * @throws StartFailure when the lab does not start

@@ -40,7 +40,7 @@ def _table_key(name):
 
 
 def _text(value):
-    """Returns an attribute value such as {"S": "PAY#1"} as the text that policies compare."""
+    """Policies compare attribute values such as {"S": "PAY#1"} as this text."""
     return next((str(part) for part in value.values()), None) if isinstance(value, dict) else None
 
 
@@ -50,7 +50,6 @@ def _of_item(table, item):
 
 
 def _of_query(request):
-    """Returns a list with the partition-key value in the key condition of a query; an empty list if there is none."""
     table = dynamodb._tables.get(request.get("TableName", "").split("/")[-1]) or {}
     schema = table.get("KeySchema", [])
     for index in table.get("GlobalSecondaryIndexes") or []:

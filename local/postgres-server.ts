@@ -7,7 +7,7 @@
 import { startCluster } from './postgres-cluster.ts';
 import { sentenceOf } from './sentence.mjs';
 
-/** Maximum number of connections. Each process of a function uses one. */
+/** Each process of a function uses one connection. */
 const MAX_CONNECTIONS = 200;
 
 const [, , directory = '', port = ''] = process.argv;

@@ -19,20 +19,18 @@ import { StartFailure } from './failure.ts';
 import { type StartedServer, startKeptServer, stopKept } from './kept-process.ts';
 import { CA_FILE, DATABASE, PASSWORD, POSTGRES_DIRECTORY, SECRET, SERVER_HOST, SUPERUSER } from './postgres-files.ts';
 
-/** Subdirectory with the database of a run that does not persist its data. The next such run deletes it first. */
+/** The next run that does not persist its data deletes this subdirectory first. */
 const TEMPORARY = 'temporary-postgres';
 const PROGRAM = join(import.meta.dirname, 'postgres-server.ts');
 const LOG = 'postgres.log';
-/** Time limit of a start, in milliseconds. It includes the first initialization on a busy machine. */
+/** Includes the first initialization on a busy machine. */
 const READY_WITHIN_MS = 180_000;
 
-/** The role of the functions, with fewer connections than the server has, so that an administrator can always connect. */
+/** Has fewer connections than the server, so that an administrator can always connect. */
 export const ROLE = 'payonce_functions';
 const ROLE_CONNECTIONS = 180;
 
-/** A running database of a local AWS. */
 export interface LocalPostgres {
-  /** Connection URL of the superuser. The server accepts only connections with TLS. */
   readonly url: string;
   readonly keeperPid: number;
 }
@@ -42,18 +40,15 @@ export interface RunningPostgres extends LocalPostgres, Pick<StartedServer, 'end
 }
 
 interface PostgresOptions {
-  /** Directory of the local AWS. */
   readonly directory: string;
   /** The preferred port; another port is used if this one is taken. */
   readonly port: number;
-  /** Whether the data is kept after a stop. */
   readonly persist: boolean;
-  /** Names of the databases. @default one database */
   readonly databases?: readonly string[];
 }
 
 /**
- * Starts a PostgreSQL server with the current tables, and with the data of an earlier run if there is any.
+ * Keeps the data of an earlier run.
  *
  * @throws StartFailure when it does not start, Error when its tables belong to another version
  */
@@ -93,7 +88,6 @@ async function startServer({ directory, port, persist }: PostgresOptions): Promi
   };
 }
 
-/** Opens the database of a local AWS as its superuser. */
 export function openLocalDatabase({ url }: Pick<LocalPostgres, 'url'>): OpenDatabase {
   const server = parseServerUrl(url);
   return openDatabase({
@@ -104,7 +98,6 @@ export function openLocalDatabase({ url }: Pick<LocalPostgres, 'url'>): OpenData
   });
 }
 
-/** Creates the databases and the role of the functions if they do not exist, and applies missing migrations. */
 async function createTables(url: string, databases: readonly string[]): Promise<void> {
   await withDatabase(onDatabase(url, SUPERUSER), async (run) => {
     if ((await run('SELECT 1 FROM pg_roles WHERE rolname = $1', ROLE)).length === 0)
@@ -119,10 +112,7 @@ async function createTables(url: string, databases: readonly string[]): Promise<
     );
 }
 
-/**
- * Sets a new password for the functions of a local AWS, and stores it with the database's address in the secret that
- * the functions read.
- */
+/** The functions read the password and the address from the secret. */
 export async function shareDatabase({ url }: LocalPostgres, access: EmulatorAccess): Promise<void> {
   const password = randomBytes(24).toString('hex');
   await withDatabase(url, (run) => run(`ALTER ROLE ${ROLE} PASSWORD '${password}'`));
@@ -137,7 +127,6 @@ export async function shareDatabase({ url }: LocalPostgres, access: EmulatorAcce
   }
 }
 
-/** Returns the connection URL of another database on the same server. */
 export function onDatabase(url: string, name: string): string {
   return Object.assign(new URL(url), { pathname: name }).href;
 }

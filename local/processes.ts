@@ -8,16 +8,11 @@ export interface RunningProcess {
   readonly commandLine: string;
 }
 
-/** Returns every running process of this machine, without zombies. */
 export function runningProcesses(): readonly RunningProcess[] {
   // Slim Linux images have no `ps`.
   return process.platform === 'linux' ? fromProcFileSystem() : fromPs();
 }
 
-/**
- * Sends a signal to a process, or to a process group if `pid` is negative. Does nothing if the process no longer
- * exists.
- */
 export function signalProcess(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);

@@ -11,7 +11,6 @@ const run = promisify(execFile);
 
 const REQUIREMENTS = join(import.meta.dirname, 'requirements.txt');
 const VENV = join(PAYONCE_DIRECTORY, 'venv');
-/** File with the inputs from which the environment was created. */
 const STAMP = join(VENV, 'payonce-stamp');
 const OLDEST_MINOR = 10;
 const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = [
@@ -25,9 +24,7 @@ const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = 
 ];
 
 /**
- * Returns the Python interpreter of the virtual environment in which the emulator runs. The environment contains
- * exactly the packages that `requirements.txt` lists by hash. It is created when it is missing, or when the
- * requirements or the version of its Python have changed.
+ * The environment contains exactly the packages that `requirements.txt` lists by hash.
  *
  * @returns the path of the environment's interpreter
  * @throws StartFailure when no Python is available or the packages cannot be installed
@@ -35,8 +32,7 @@ const CANDIDATES: readonly (readonly [command: string, ...first: string[]])[] = 
 export async function ensurePython(): Promise<string> {
   const interpreter = join(VENV, process.platform === 'win32' ? 'Scripts/python.exe' : 'bin/python');
   const requirements = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex');
-  // Includes the version of Python, because packages are installed for one version and the system's Python can be
-  // upgraded.
+  // Packages are installed for one version of Python, and the system's Python can be upgraded.
   const stamp = async (): Promise<string> => `${requirements} ${await askVersion([interpreter]).catch(() => '')}`;
   if (existsSync(interpreter) && existsSync(STAMP) && readFileSync(STAMP, 'utf8') === (await stamp()))
     return interpreter;
@@ -64,10 +60,6 @@ export async function ensurePython(): Promise<string> {
   return interpreter;
 }
 
-/**
- * Finds a Python interpreter.
- * @throws StartFailure when no Python of version 3.10 or newer is found
- */
 export async function findPython(
   version: (command: readonly string[]) => Promise<string> = askVersion,
 ): Promise<readonly [command: string, ...first: string[]]> {

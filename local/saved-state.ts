@@ -11,42 +11,35 @@ import { type Emulator, STATE_DIRECTORY } from './emulator.ts';
 import { accessTo, type EmulatorAccess } from './emulator-environment.ts';
 import type { Snapshots } from './snapshots.ts';
 
-/** Subdirectory with the state of a run that does not persist its state. The next such run deletes it first. */
+/** The next run that does not persist its state deletes this subdirectory first. */
 const TEMPORARY = 'temporary-state';
-/**
- * File that identifies the deployment in the saved state. It is stored next to the emulator's files and written last.
- */
+/** This file is stored next to the emulator's files and written last. */
 const STAMP = 'payonce-deploy.json';
 
 const stamp = z.object({
   key: z.string(),
-  /** The version of each stack, by stack name. */
   stacks: z.record(z.string(), z.string()),
 });
 
 interface SavedStateOptions {
   readonly directory: string;
   readonly persist: boolean;
-  /** The system of record. @default dynamodb */
   readonly authority?: Authority | undefined;
-  /** The app to deploy. @default Payonce */
   readonly app?: CdkApp | undefined;
   readonly snapshots: Snapshots;
-  /** Whether to deploy even if the same sources are already deployed. */
   readonly redeploy: boolean;
 }
 
-/** The state that an emulator loads when it starts, and the deployment in this state. */
 export class SavedState {
   readonly directory: string;
   readonly origin: 'earlier-run' | 'snapshot' | 'none';
-  /** The key of the deployment that the run requires; undefined when the key cannot be computed. */
+  /** Identifies the deployment that the run requires; undefined when the key cannot be computed. */
   readonly #key: string | undefined;
   readonly #authority: Authority;
   readonly #snapshots: Snapshots;
   readonly #redeploy: boolean;
 
-  /** Prepares the state of a run. Call it only while no run is active in the directory. */
+  /** Call it only while no run is active in the directory. */
   constructor({ directory, persist, authority = 'dynamodb', app, snapshots, redeploy }: SavedStateOptions) {
     this.directory = join(directory, persist ? STATE_DIRECTORY : TEMPORARY);
     if (!persist) rmSync(this.directory, { recursive: true, force: true });
@@ -61,10 +54,7 @@ export class SavedState {
     else this.origin = 'none';
   }
 
-  /**
-   * Returns the outputs of the stacks if the stacks belong to the required deployment and have not changed since;
-   * otherwise undefined.
-   */
+  /** Undefined if the stacks belong to another deployment or have changed since. */
   async currentOutputs(access: EmulatorAccess): Promise<StackOutputs | undefined> {
     const deployed = this.#stamp();
     if (this.#redeploy || this.#key === undefined || deployed?.key !== this.#key) return undefined;
@@ -73,17 +63,13 @@ export class SavedState {
     return isUnchanged ? Object.fromEntries(stacks.map(({ name, outputs }) => [name, outputs])) : undefined;
   }
 
-  /**
-   * Marks the state as not deployed. Call it before a deployment: if the deployment fails, the state is not mistaken
-   * for a deployed one.
-   */
+  /** Call it before a deployment: if the deployment fails, the state is not mistaken for a deployed one. */
   beginDeploy(): void {
     rmSync(join(this.directory, STAMP), { force: true });
   }
 
   /**
-   * Saves the state, with the deployment, for the next start. Also saves the state as a snapshot if it contains only
-   * the deployment.
+   * Also saves a snapshot if the state contains only the deployment.
    *
    * @throws Error when the state cannot be saved; the run can continue without the saved state
    */
@@ -101,7 +87,6 @@ export class SavedState {
     this.#snapshots.keep(key, this.directory);
   }
 
-  /** If the state was loaded from a snapshot, deletes the state and the snapshot. Otherwise, does nothing. */
   discardSnapshot(): void {
     if (this.origin !== 'snapshot' || this.#key === undefined) return;
     this.#snapshots.drop(this.#key);
@@ -118,14 +103,13 @@ export class SavedState {
 }
 
 /**
- * Returns the deployment key of an app; undefined if the sources have changed since the assembly was synthesized. The
- * emulator that writes the state is always started from the current sources, so the state would mix two versions.
+ * Undefined if the sources have changed since the assembly was synthesized. The emulator that writes the state is
+ * always started from the current sources, so the state would mix two versions.
  */
 function keyOf(app: CdkApp | undefined, authority: Authority): string | undefined {
   return app === undefined || keyOfAssembly(app) === deployKey() ? keyFor(authority) : undefined;
 }
 
-/** Returns the key of the current sources with this authority. */
 function keyFor(authority: Authority): string | undefined {
   const key = deployKey();
   return key === undefined || authority === 'dynamodb' ? key : `${key}-${authority}`;
@@ -133,10 +117,7 @@ function keyFor(authority: Authority): string | undefined {
 
 interface DeployedStack {
   readonly name: string;
-  /**
-   * The version of the stack, which changes with each deployment that changes the stack. Undefined while the last
-   * deployment is incomplete.
-   */
+  /** Changes with each deployment that changes the stack; undefined while the last deployment is incomplete. */
   readonly version: string | undefined;
   readonly outputs: Readonly<Record<string, string>>;
 }

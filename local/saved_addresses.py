@@ -19,7 +19,7 @@ _load_state = app.load_state
 
 
 def with_port(value, port):
-    """Returns the value with this port in each address of the emulator. Changes lists and dictionaries in place."""
+    """Changes lists and dictionaries in place."""
     if isinstance(value, str):
         return ADDRESS.sub(rf"http://\1:{port}/\2", value)
     if isinstance(value, list):
@@ -35,7 +35,7 @@ def with_port(value, port):
 
 
 def _key(key, port):
-    """Returns a resource key, a tuple of account, region and name, with this port in its addresses."""
+    """A key is a tuple of account, region and name, or a text."""
     return tuple(with_port(part, port) for part in key) if isinstance(key, tuple) else with_port(key, port)
 
 

@@ -31,7 +31,7 @@ _prune = lambda_svc._prune_orphan_code_blobs
 
 
 def save(services):
-    """Writes the state of each service to its file. Raises an error when a service is not saved."""
+    """Raises an error when a service is not saved."""
     for service, get_state in services.items():
         state = _copied(get_state)
         if state is None:
@@ -44,7 +44,6 @@ def save(services):
 
 
 def save_at_end(services):
-    """Writes the state of the services completely, then replaces the saved state."""
     directory, written = persistence.STATE_DIR, f"{persistence.STATE_DIR}.partial"
     shutil.rmtree(written, ignore_errors=True)
     os.makedirs(written)
@@ -76,7 +75,7 @@ def _copied(get_state):
 
 
 def _identity(path):
-    """Returns the identity of a file, which changes when the file is replaced; None if there is no file."""
+    """Changes when the file is replaced; None if there is no file."""
     try:
         found = os.stat(path)
     except FileNotFoundError:
@@ -92,7 +91,7 @@ async def answer(scope, receive, send):
         status, said = 405, "the method must be POST"
     else:
         try:
-            # Runs in the event loop, not in a thread, so that no request changes the state during the save.
+            # In a thread, a request could change the state during the save.
             save(app._build_persistence_save_dict())
         except Exception as error:
             status, said = 500, str(error)

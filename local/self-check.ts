@@ -4,16 +4,16 @@ import * as z from 'zod';
 import type { LocalAws } from './local-aws.ts';
 import { sentenceOf } from './sentence.mjs';
 
-/** Time limit of the check, in milliseconds. On a quiet machine, the payment and the run take about three seconds. */
+/** On a quiet machine, the payment and the run take about three seconds. */
 const ENDED_WITHIN_MS = 300_000;
 const POLL_MS = 250;
-/** Minimum time allowed for each response, in milliseconds, even at the end of the check. */
+/** Each response has at least this time, even at the end of the check. */
 const RESPONSE_MS = 10_000;
 const JOB = 'resolve';
-/** The documents that the README names. One function serves both, but generates each at its first request. */
+/** One function serves both, but generates each at its first request. */
 const DOCUMENTS = ['/docs', '/v1/openapi.json'];
 
-/** The body of a response: a payment, a run, or a problem document, whose `status` is a number. */
+/** Describes a payment, a run, or a problem document, whose `status` is a number. */
 const body = z
   .object({
     id: z.string(),
@@ -30,8 +30,7 @@ interface Answer extends z.infer<typeof body> {
 type Target = Pick<LocalAws, 'apiUrl' | 'apiKey' | 'operatorKey'>;
 
 /**
- * Reads the documents, requests a job run, and creates a payment that only the processor's callback completes. This
- * also starts the functions that a user's first requests invoke.
+ * Also starts the functions that a user's first requests invoke. Only the processor's callback completes the payment.
  *
  * @returns one sentence for each check that fails
  */
@@ -68,7 +67,7 @@ async function checkJob({ apiUrl, operatorKey }: Target, untilMs: number): Promi
   if (last.status !== 'succeeded') throw new Error(`The run ${begun.id} did not succeed: ${describe(last)}.`);
 }
 
-/** Reads one document after the other, because two concurrent reads would start the function twice. */
+/** Two concurrent reads would start the function twice. */
 async function checkDocuments({ apiUrl, apiKey }: Target, untilMs: number): Promise<void> {
   for (const path of DOCUMENTS) {
     const answer = await ask(`${apiUrl}${path}`, apiKey, untilMs);
@@ -78,7 +77,6 @@ async function checkDocuments({ apiUrl, apiKey }: Target, untilMs: number): Prom
 
 const describe = ({ httpStatus, status, code }: Answer): string => `${httpStatus} ${code ?? status ?? ''}`.trimEnd();
 
-/** Polls a payment or a run until it has ended or the time limit is reached. */
 async function untilEnded(url: string, key: string, untilMs: number): Promise<Answer> {
   for (;;) {
     const answer = await ask(url, key, untilMs);

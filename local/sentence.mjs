@@ -1,22 +1,16 @@
-// Renders a failure as one sentence. This file is plain JavaScript without packages, because it also runs before the
-// packages are installed, and on a Node that cannot run TypeScript.
+// This file is plain JavaScript without packages, because it also runs before the packages are installed, and on a Node
+// that cannot run TypeScript.
 import { existsSync } from 'node:fs';
 import { debuglog, getSystemErrorMap, types } from 'node:util';
 
-/**
- * The oldest supported major version of Node, which runs the project's TypeScript without compilation. `npm ci`
- * installs it.
- */
+/** The project's TypeScript runs without compilation from this version on. `npm ci` installs it. */
 const NODE_MAJOR = 24;
-/** Maximum length of a sentence, in characters. A longer text is assumed to contain code or data, and is cut off. */
+/** A longer text is assumed to contain code or data, and is cut off. */
 const MAX_CHARACTERS = 600;
 
 const debug = debuglog('payonce');
 
-/**
- * Checks Node and the packages.
- * @returns the reason why the project cannot run here, and what to do; undefined when it can run
- */
+/** Returns the reason why the project cannot run here, and what to do; undefined when it can run. */
 export function refusal() {
   const version = process.versions.node;
   if (!existsSync(new URL('../node_modules/.bin/cdk', import.meta.url)))
@@ -29,7 +23,7 @@ export function refusal() {
   return undefined;
 }
 
-/** Renders any failure as one sentence. `NODE_DEBUG=payonce` also shows the stack. */
+/** `NODE_DEBUG=payonce` also shows the stack. */
 export function sentenceOf(error) {
   debug('%s', error?.stack ?? error);
   // If `fetch` fails, or the connections to all addresses of a host fail, the reason is in a nested error.
@@ -47,8 +41,8 @@ export function sentenceOf(error) {
 }
 
 /**
- * Returns a sentence for some failed system calls; undefined for other errors. Node's own message begins with an error
- * code, and for a missing program contains no reason.
+ * Undefined for other errors. Node's own message begins with an error code, and for a missing program contains no
+ * reason.
  */
 function systemFailure({ code, errno, syscall = '', path, port }) {
   const [, reason] = getSystemErrorMap().get(errno) ?? [];

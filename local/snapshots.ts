@@ -17,15 +17,13 @@ import * as z from 'zod';
 import { makeDirectory, PAYONCE_DIRECTORY } from './directories.ts';
 import { runningProcesses } from './processes.ts';
 
-/** Version of the snapshot format. A program reads only snapshots of its own version. */
+/** A program reads only snapshots of its own version. */
 const FORMAT = 1;
-/** Maximum number of snapshots, each of about 15 MB. */
+/** Each snapshot has about 15 MB. */
 const MAX_KEPT = 3;
 const FILES = 'files';
 const MANIFEST = 'manifest.json';
-/**
- * Matches the name of a folder that a process writes or deletes. The name contains the process id and a random text.
- */
+/** A process writes or deletes the folder. Its name contains the process id and a random text. */
 const PARTIAL = /^partial-(\d+)-/;
 
 const manifest = z.object({
@@ -35,10 +33,7 @@ const manifest = z.object({
 });
 type Files = z.infer<typeof manifest>['files'];
 
-/**
- * Stores copies of the emulator's state, keyed by deployment key. Each copy is made directly after a deployment and
- * contains neither tenants nor API keys.
- */
+/** Each copy is made directly after a deployment and contains neither tenants nor API keys. */
 export class Snapshots {
   readonly #directory: string;
 
@@ -47,10 +42,9 @@ export class Snapshots {
   }
 
   /**
-   * Copies a snapshot to `target`. Deletes the snapshot if it is incomplete or was changed.
+   * Deletes the snapshot if it is incomplete or was changed.
    *
    * @param target a directory that does not exist
-   * @returns whether the snapshot was restored
    */
   restore(key: string, target: string): boolean {
     const partial = `${target}.partial`;
@@ -65,10 +59,7 @@ export class Snapshots {
     return true;
   }
 
-  /**
-   * Stores a copy of `source`, unless a snapshot with the same key exists. Deletes the least recently used snapshots
-   * beyond the maximum.
-   */
+  /** Keeps an existing snapshot with the same key. Deletes the least recently used snapshots beyond the maximum. */
   keep(key: string, source: string): void {
     makeDirectory(this.#directory);
     chmodSync(this.#directory, 0o700);
@@ -89,7 +80,7 @@ export class Snapshots {
   drop(key: string): void {
     const partial = this.#partial();
     try {
-      // The folder is renamed atomically before it is deleted, so that other processes never find a partial copy.
+      // Other processes must never find a partial copy.
       renameSync(this.#of(key), partial);
     } catch {
       return;
@@ -97,7 +88,7 @@ export class Snapshots {
     rmSync(partial, { recursive: true, force: true });
   }
 
-  /** Copies a snapshot, then verifies the copy, because another process may delete the source during the copy. */
+  /** Another process may delete the source during the copy. */
   #copy(key: string, target: string): boolean {
     try {
       const read = manifest.parse(JSON.parse(readFileSync(join(this.#of(key), MANIFEST), 'utf8')));

@@ -20,7 +20,7 @@ import { Steps } from './steps.ts';
 
 const DEFAULT_PORT = 4566;
 const NAMES: Readonly<Record<Authority, string>> = { dynamodb: 'DynamoDB', postgres: 'PostgreSQL' };
-/** The last step: the start of the lab, and the self-check, which also starts the functions that a user calls first. */
+/** Includes the start of the lab. */
 const FIRST_REQUESTS = 'First requests';
 
 interface Options {
@@ -81,7 +81,6 @@ interface Begun {
   /** Undefined when Payonce was already running. */
   readonly emulator?: Emulator;
   readonly detachLab?: () => void;
-  /** Messages of the failed checks. */
   readonly faults: readonly string[];
 }
 
@@ -132,8 +131,7 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
 }
 
 /**
- * Starts the lab. The lab reads the state file, so it starts after that file has been written. Payonce remains usable
- * if the lab fails.
+ * The lab reads the state file, so it starts after that file has been written. Payonce remains usable if the lab fails.
  */
 async function addLab(
   { aws, emulator }: RunningLocalAws,
@@ -156,7 +154,7 @@ function portOf(text: string): number {
   throw new StartFailure(`--port is ${text}; it must be a number from 1 to 65535.`);
 }
 
-/** Starts everything, and reports each step when it starts. On a terminal, also shows the output of the CLI. */
+/** On a terminal, also shows the output of the CLI. */
 async function bringUp(
   {
     directory,

@@ -12,7 +12,7 @@ import type { LocalAws, LocalKeys } from './local-aws.ts';
 import { POSTGRES_DIRECTORY } from './postgres-files.ts';
 import { type RunningProcess, runningProcesses } from './processes.ts';
 
-/** Time limit of a response, in milliseconds. It allows for a busy machine. */
+/** Allows for a busy machine. */
 const ANSWERS_WITHIN_MS = 15_000;
 const POLL_MS = 250;
 
@@ -34,10 +34,7 @@ const localAws = keys.extend({
   lab: z.object({ url: z.url(), keeperPid: z.int() }).optional(),
 });
 
-/**
- * Reads and writes the files of a local AWS in `directory`: `local.json`, which exists while the local AWS is running,
- * and `keys.json`, which passes the keys to the next run.
- */
+/** `local.json` exists while the local AWS is running. `keys.json` passes the keys to the next run. */
 export class StateFile {
   readonly #local: string;
   readonly #keys: string;
@@ -61,7 +58,7 @@ export class StateFile {
   }
 
   /**
-   * Prevents concurrent starts in this directory, because two emulators would corrupt the shared state.
+   * Two emulators would corrupt the shared state.
    *
    * @throws StartFailure when another process is starting
    */
@@ -86,14 +83,14 @@ export class StateFile {
     rmSync(this.#claim, { force: true });
   }
 
-  /** Returns the content of `local.json`, which may be outdated; undefined when the file is absent or invalid. */
+  /** The content may be outdated; undefined when the file is absent or invalid. */
   read(): LocalAws | undefined {
     return readJson(this.#local, localAws);
   }
 
   /**
-   * Returns the running local AWS; undefined if its processes have ended or it does not respond in time (`isKept`
-   * distinguishes the two cases).
+   * Undefined if the processes have ended or the local AWS does not respond in time (`isKept` distinguishes the two
+   * cases).
    */
   async running(withinMs = ANSWERS_WITHIN_MS): Promise<LocalAws | undefined> {
     const untilMs = Date.now() + withinMs;
@@ -106,7 +103,7 @@ export class StateFile {
     }
   }
 
-  /** Reports whether processes of the local AWS are running, even if they do not respond. */
+  /** Also true if the processes do not respond. */
   isKept(): boolean {
     return isKeeperRunning(this.read()?.keeperPid ?? 0);
   }
@@ -115,7 +112,7 @@ export class StateFile {
     return readJson(this.#keys, keys);
   }
 
-  /** Returns how far the clock is ahead of this machine's clock, in milliseconds. A restart keeps this offset. */
+  /** A restart keeps this offset. */
   clockOffsetMs(): number {
     return clockOffsetMs(join(this.#directory, STATE_DIRECTORY));
   }
@@ -124,13 +121,13 @@ export class StateFile {
     rmSync(this.#local, { force: true });
   }
 
-  /** Returns the authority of the tables and stacks of an earlier run; undefined if there are none. */
+  /** Undefined if there is no earlier run. */
   earlierAuthority(): Authority | undefined {
     if (!existsSync(join(this.#directory, STATE_DIRECTORY))) return undefined;
     return existsSync(join(this.#directory, POSTGRES_DIRECTORY)) ? 'postgres' : 'dynamodb';
   }
 
-  /** Deletes the state of earlier runs. Call it only while nothing is running. */
+  /** Call it only while nothing is running. */
   removeEarlierState(): void {
     for (const path of [...this.#saved, this.#keys, this.#local]) {
       rmSync(path, { recursive: true, force: true });
@@ -138,7 +135,7 @@ export class StateFile {
   }
 }
 
-/** Writes a file that only the current user can read, because it contains keys. */
+/** The file contains keys. */
 function writePrivately(path: string, value: unknown): void {
   rmSync(path, { force: true });
   writeFileSync(path, `${JSON.stringify(value, null, 2)}\n`, { mode: 0o600 });

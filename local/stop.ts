@@ -19,6 +19,6 @@ if (isKeeperRunning(pid)) {
 } else {
   console.log('Payonce is not running.');
 }
-// The functions of the local AWS have ended. If the local AWS was killed, its database can still be running.
+// If the local AWS was killed, its database can still be running.
 await stopKept(postgres?.keeperPid ?? 0);
 state.remove();

@@ -1,7 +1,7 @@
 /**
- * Builds the packages: `npm run package` writes `dist/payonce-<version>.tgz`, and the wheel of the Python client. Other
- * projects install them. Nothing is published. The bundles contain the npm packages that the code needs. The built
- * packages therefore have no dependencies, except optional peer dependencies.
+ * Builds the tarball of the npm package and the wheel of the Python client, which other projects install. Nothing is
+ * published. The bundles contain the npm packages that the code needs, so the built packages have no dependencies,
+ * except optional peer dependencies.
  */
 import { execFileSync } from 'node:child_process';
 import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -19,7 +19,6 @@ const { values } = parseArgs({ options: { directory: { type: 'string', default: 
 const DESTINATION = resolve(values.directory);
 const FOLDER = join(DESTINATION, 'package');
 
-/** Files that are copied into the package unchanged. */
 const COPIED: Readonly<Record<string, string>> = {
   'package/payonce.mjs': 'bin/payonce.mjs',
   LICENSE: 'LICENSE',
@@ -62,7 +61,6 @@ async function makeCode(): Promise<void> {
   ]);
 }
 
-/** Writes only the declarations that the entry points use, directly or indirectly. */
 function makeTypes(): void {
   const all = join(DESTINATION, 'types');
   execFileSync(join(BINARIES, 'tsc'), ['-p', 'package', '--outDir', all], { cwd: PROJECT, stdio: 'inherit' });
@@ -83,11 +81,11 @@ function makeTypes(): void {
   rmSync(all, { recursive: true });
 }
 
-/** Packages whose files are copied without bundling. The source maps therefore do not list these packages. */
+/** The source maps do not list these packages, because they are not bundled. */
 const COPIED_PACKAGES = ['swagger-ui-dist'];
 
 /**
- * Returns the licences of all npm packages whose code is in the package: those in its source maps and the copied ones.
+ * Covers all npm packages whose code is in the package.
  * @throws Error for a licence that is not allowed
  */
 function licences(): string {
@@ -119,7 +117,7 @@ function licences(): string {
   return `${texts.join(`\n\n${'-'.repeat(80)}\n\n`)}\n`;
 }
 
-/** Reports the steps on standard error. Standard output has only the paths of the packages. */
+/** Standard output has only the paths of the packages. */
 const steps = new Steps();
 function begin(step: string): void {
   steps.begin(step);

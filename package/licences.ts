@@ -1,6 +1,3 @@
-/**
- * Licences that require at most a notice. Copyleft and proprietary licences are not allowed, nor is a missing licence.
- */
 const ALLOWED: ReadonlySet<string> = new Set([
   'MIT',
   'MIT-0',
@@ -15,8 +12,6 @@ const ALLOWED: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * Returns whether code with this licence may be deployed or packaged.
- *
  * @param license an SPDX expression. One allowed alternative of an `OR` is enough; with `AND`, all licences must be
  * allowed.
  */

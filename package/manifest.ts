@@ -1,7 +1,5 @@
 import { basename } from 'node:path';
 
-/** Derives the manifest of the package from the project's package.json and these constants. */
-
 /** The sources of the entry points. Each key is the part of the entry point's name after `payonce`. */
 export const ENTRY_POINTS = {
   '.': 'package/constructs',
@@ -14,7 +12,7 @@ export const ENTRY_POINTS = {
   './webhooks': 'package/webhooks',
 } as const;
 
-/** The entry points that also run in browsers and have no dependencies. */
+/** These entry points have no dependencies. */
 export const BROWSER_ENTRY_POINTS: readonly string[] = ['package/client', 'client/browser-keys', 'package/webhooks'];
 
 /**
@@ -30,7 +28,6 @@ const OF_TYPES = [
   'pg',
   'zod',
 ];
-/** The packages that an app with the constructs needs. */
 const OF_CONSTRUCTS = ['aws-cdk-lib', 'constructs'];
 
 interface Project {
@@ -67,7 +64,7 @@ export function manifestOf({ name, version, description, license, dependencies, 
     files: ['bin', 'cdk.json', 'dist', 'functions', 'functions-postgres', 'types', 'THIRD-PARTY-LICENSES'],
     engines: { node: '>=20.3' },
     peerDependencies: Object.fromEntries(ranges),
-    // The peer dependencies are optional, because an app that uses only the client needs none of them.
+    // An app that uses only the client needs none of the peer dependencies.
     peerDependenciesMeta: Object.fromEntries(peers.map((peer) => [peer, { optional: true }])),
   };
 }

@@ -2,7 +2,6 @@
  * Refuses a Node version that is older than the tested versions. The entry points for Node 24 import this file first.
  */
 
-/** Minimum major version of Node. */
 const NODE_MAJOR = 24;
 /** Exit code for "Wrong settings", as documented in docs/reference/cli.md. */
 const EXIT_SETTINGS = 3;

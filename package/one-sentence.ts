@@ -6,7 +6,6 @@
 import { types } from 'node:util';
 import { sentenceOf } from '../local/sentence.mjs';
 
-/** The folder of the package. */
 const FOLDER = new URL('..', import.meta.url).href;
 
 process.on('uncaughtExceptionMonitor', (error: unknown) => {
@@ -15,10 +14,7 @@ process.on('uncaughtExceptionMonitor', (error: unknown) => {
   process.exit(1);
 });
 
-/**
- * Returns whether code of this package threw a plain `Error`. An error of another class is a bug, so Node prints its
- * stack.
- */
+/** An error of another class is a bug, so Node prints its stack. */
 function isThrownHere({ name, stack = '' }: Error): boolean {
   const [origin = ''] = /^ {4}at .*/m.exec(stack) ?? [];
   return name === 'Error' && origin.includes(FOLDER);
