@@ -2,15 +2,10 @@ import { createHash, timingSafeEqual } from 'node:crypto';
 import type { MiddlewareHandler } from 'hono';
 import { errorReply, send } from './reply.ts';
 
-/**
- * The path of the payer's page. A browser opens the page without a secret; the charge id in the path cannot be guessed.
- */
+/** A browser opens the page without a secret; the charge id in the path cannot be guessed. */
 const PAYERS_PAGE = /^\/actions\/[^/]+$/;
 
-/**
- * Rejects every request that contains none of the secrets, except requests for the payer's page. Requests to the e-mail
- * service contain the secret as the server token, as at the real service.
- */
+/** Requests to the e-mail service contain the secret as the server token, as at the real service. */
 export function requireSecret(secrets: () => Promise<readonly string[]>): MiddlewareHandler {
   return async (c, next) => {
     if (PAYERS_PAGE.test(c.req.path)) return next();
@@ -23,7 +18,7 @@ export function requireSecret(secrets: () => Promise<readonly string[]>): Middle
   };
 }
 
-/** Compares two secrets by digests of equal length, in constant time. */
+/** Digests have equal lengths, which `timingSafeEqual` requires. */
 function isSame(secret: string, given: string): boolean {
   const [left, right] = [secret, given].map((text) => createHash('sha256').update(text).digest());
   return secret !== '' && left !== undefined && right !== undefined && timingSafeEqual(left, right);

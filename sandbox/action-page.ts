@@ -12,7 +12,7 @@ button:first-child { background: #1a1a1a; color: #fff }
 :focus-visible { outline: 3px solid #0a58ca; outline-offset: 2px }
 `;
 
-/** The content security policy. It allows only this style, and forms that post to the page's own origin. */
+/** Allows only this style, and forms that post to the page's own origin. */
 const POLICY = [
   "default-src 'none'",
   `style-src 'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`,
@@ -21,7 +21,6 @@ const POLICY = [
   "frame-ancestors 'none'",
 ].join('; ');
 
-/** Renders the page on which the payer approves or refuses the charge. */
 export function questionPage(charge: Charge): Promise<Reply> {
   return page(
     200,
@@ -34,7 +33,7 @@ export function questionPage(charge: Charge): Promise<Reply> {
   );
 }
 
-/** Renders the page of a charge that no longer waits for the payer: after the decision, or after a void or expiry. */
+/** A charge no longer waits for the payer after the decision, or after a void or expiry. */
 export function outcomePage(status: ContentfulStatusCode, title: string, charge: Charge): Promise<Reply> {
   return page(
     status,
@@ -48,7 +47,7 @@ export function plainPage(status: ContentfulStatusCode, title: string, text: str
   return page(status, title, html`<p>${text}</p>`);
 }
 
-/** Renders a page. The template escapes all values. */
+/** The template escapes all values. */
 async function page(status: ContentfulStatusCode, title: string, content: unknown): Promise<Reply> {
   const body = await html`<!doctype html>
 <html lang="en">
@@ -81,10 +80,7 @@ ${content}
   };
 }
 
-/**
- * Renders a link and redirects automatically. An HTTP redirect in response to the form would be blocked by
- * `form-action`.
- */
+/** An HTTP redirect in response to the form would be blocked by `form-action`. */
 function returnLink({ return_url: url }: Charge) {
   return url === undefined
     ? ''
@@ -113,9 +109,7 @@ const DECIMALS: ReadonlyMap<string, number> = new Map([
   ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((code) => [code, 3] as const),
 ]);
 
-/**
- * Formats an amount with its currency. Intl receives a decimal string, because a float cannot represent every amount.
- */
+/** Intl receives a decimal string, because a float cannot represent every amount. */
 function amountText(amountMinor: number, currency: string): string {
   const decimals = DECIMALS.get(currency) ?? 2;
   const digits = String(amountMinor).padStart(decimals + 1, '0');

@@ -16,7 +16,6 @@ const TITLES = {
   withdrawn: 'This payment was canceled',
 } as const;
 
-/** Handles GET /actions/{charge id}. */
 export async function askPayer(world: SandboxWorld, chargeId: string): Promise<Reply> {
   const charge = (await world.books.charge(chargeId))?.charge;
   const asked = charge && (await questionOf(world, charge));
@@ -27,8 +26,7 @@ export async function askPayer(world: SandboxWorld, chargeId: string): Promise<R
 }
 
 /**
- * Handles POST /actions/{charge id}. The first decision is final. If two decisions are sent concurrently, both requests
- * get the result of the first one.
+ * The first decision is final. If two decisions are sent concurrently, both requests get the result of the first one.
  */
 export async function decideAction(world: SandboxWorld, chargeId: string, decision: PayersDecision): Promise<Reply> {
   const before = (await world.books.charge(chargeId))?.charge;
@@ -54,8 +52,8 @@ export async function decideAction(world: SandboxWorld, chargeId: string, decisi
 }
 
 /**
- * Returns the state of the payer's decision; undefined if the charge never required one. The state is derived from the
- * charge's events: the status shows neither that an action was required, nor that a voided charge had been approved.
+ * Undefined if the charge never required a decision. The status shows neither that an action was required, nor that a
+ * voided charge had been approved.
  */
 async function questionOf(world: SandboxWorld, charge: Charge): Promise<Outcome | 'open' | undefined> {
   const events = await world.books.eventsOfCharge(charge.id);

@@ -6,8 +6,7 @@ import { type AdvanceTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './ta
 import type { SandboxWorld } from './world.ts';
 
 /**
- * Advances a charge by one step. If the task is redelivered, the step is already complete, and nothing changes. While
- * the charge is not stored, the task is enqueued again, up to {@link MAX_TASK_ATTEMPTS} attempts.
+ * A redelivered task changes nothing. While the charge is not stored, the task is enqueued again.
  *
  * @throws Error after too many concurrent changes of the charge
  */

@@ -3,7 +3,7 @@ import { GetParameterCommand, ParameterNotFound, type SSMClient } from '@aws-sdk
 import * as z from 'zod';
 import type { Callbacks } from './world.ts';
 
-/** Time for which the address and the secret are cached, in milliseconds. A new value takes effect within this time. */
+/** A new value takes effect within this time. */
 const CACHED_FOR_MS = 30_000;
 
 export interface AwsCallbacksOptions {
@@ -14,10 +14,7 @@ export interface AwsCallbacksOptions {
   readonly nowMs: () => number;
 }
 
-/**
- * Returns functions that read the address and the secret. The address is in an SSM parameter, which may not exist yet.
- * The secret is in Secrets Manager.
- */
+/** The SSM parameter of the address may not exist yet. */
 export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
   const { ssm, secrets, addressParameter, secretId, nowMs } = options;
   return {
@@ -41,10 +38,6 @@ export function createAwsCallbacks(options: AwsCallbacksOptions): Callbacks {
 
 const activeSecrets = z.record(z.string(), z.string().min(1));
 
-/**
- * Returns the `current` value of a JSON object, otherwise its first value. If the text is not a JSON object, the text
- * is the secret.
- */
 function signingSecret(text: string): string {
   const parsed = activeSecrets.safeParse(parsedJson(text));
   const secret = parsed.success ? (parsed.data['current'] ?? Object.values(parsed.data)[0]) : text;
@@ -62,10 +55,7 @@ function parsedJson(text: string): unknown {
   }
 }
 
-/**
- * Caches a value once it is found. A missing value is looked up each time, so that a new value takes effect
- * immediately.
- */
+/** A missing value is looked up each time, so that a new value takes effect immediately. */
 function cached<T>(nowMs: () => number, look: () => Promise<T>): () => Promise<T> {
   let found: { readonly value: T; readonly untilMs: number } | undefined;
   return async () => {

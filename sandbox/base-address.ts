@@ -16,10 +16,7 @@ const gatewayEvent = z.object({
   }),
 });
 
-/**
- * Returns the base URL under which the sandbox was called, without a trailing slash; undefined if the event does not
- * contain it.
- */
+/** Has no trailing slash; undefined if the event does not contain the address. */
 export function baseAddress(event: unknown): string | undefined {
   const parsed = gatewayEvent.safeParse(event);
   if (!parsed.success) {

@@ -8,22 +8,16 @@ import type {
 } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { MailBooks } from './mail-books.ts';
 
-/**
- * Time for which a key is recognized after its first charge or change, in milliseconds. Stripe recognizes keys for at
- * least 24 hours.
- */
+/** Stripe recognizes keys for at least 24 hours. */
 export const KEY_RETENTION_MS = 24 * 60 * 60 * 1_000;
 
-/** Number of charges per page of the list by time. */
 export const PAGE_SIZE = 100;
 
-/** An idempotency key with the fingerprint of its request. */
 export interface KeyedRequest {
   readonly key: string;
   readonly fingerprint: string;
 }
 
-/** The charge that was created with a key. */
 export interface KeyClaim {
   readonly chargeId: string;
   readonly fingerprint: string;
@@ -31,18 +25,15 @@ export interface KeyClaim {
 
 export interface BookedCharge {
   readonly charge: Charge;
-  /** Version of the charge, incremented by each change. A change is conditional on the version that was read. */
+  /** A change is conditional on the version that was read. */
   readonly version: number;
 }
 
-/** An applied capture, void or refund, with its stored response. */
 export interface BookedOperation extends KeyedRequest {
-  /** The JSON body of the response. */
   readonly body: string;
   readonly appliedAtMs: number;
 }
 
-/** A change of a charge. The change and its events are written in one transaction. */
 interface BookedChange {
   readonly charge: Charge;
   readonly events: readonly SandboxEvent[];
@@ -51,13 +42,11 @@ interface BookedChange {
 
 interface BookedEvent {
   readonly event: SandboxEvent;
-  /** Number of times that the event was sent. */
   readonly attempts: number;
-  /** Whether any send received a 2xx response. */
   readonly delivered: boolean;
 }
 
-/** The position of a charge in the list by time. `created` is in Unix seconds. */
+/** `created` is in Unix seconds. */
 export type Place = Pick<Charge, 'created' | 'id'>;
 
 /** A period in Unix seconds. `from` is inclusive, and `to` is exclusive. */
@@ -72,9 +61,8 @@ export interface ChargePage {
   readonly more: boolean;
 }
 
-/** Stores charges and the indexes to find them. */
 export interface ChargeBooks {
-  /** Returns the claim of a key; undefined if there is none or it has expired. */
+  /** Undefined if there is no claim or it has expired. */
   claimOf(key: string, nowMs: number): Promise<KeyClaim | undefined>;
   /**
    * Writes a new charge with its event. With a key, writes only if the key has no unexpired claim. The loser of two
@@ -89,56 +77,43 @@ export interface ChargeBooks {
   charge(id: string): Promise<BookedCharge | undefined>;
   chargesOfKey(key: string): Promise<readonly Charge[]>;
   chargesOfPayment(paymentId: string): Promise<readonly Charge[]>;
-  /**
-   * Lists charges by creation time, then by id. With `after`, lists only charges after that position, which must be in
-   * the period.
-   */
+  /** Lists by creation time, then by id. `after` must be in the period. */
   chargesOfPeriod(period: Period, after: Place | undefined): Promise<ChargePage>;
-  /** Returns the id of the charge to which a refund or dispute belongs. */
+  /** The part is a refund or dispute. */
   chargeOfPart(id: string): Promise<string | undefined>;
 }
 
-/** Stores changes of charges, and their events. */
 export interface ChangeBooks {
-  /** Returns the operation that was applied with a key. After the key's retention, may still return it. */
+  /** After the key's retention, may still return it. */
   operation(chargeId: string, key: string): Promise<BookedOperation | undefined>;
   /**
-   * Writes the change, its events and its operation. Returns 'conflict' and writes nothing if the charge no longer has
-   * the version in `seen`, or if an unexpired operation with the same key exists.
+   * Writes the change, its events and its operation in one transaction. Returns 'conflict' and writes nothing if the
+   * charge no longer has the version in `seen`, or if an unexpired operation with the same key exists.
    */
   change(seen: BookedCharge, change: BookedChange): Promise<'changed' | 'conflict'>;
   event(id: string): Promise<BookedEvent | undefined>;
-  /** Lists the events of a charge, oldest first. */
   eventsOfCharge(chargeId: string): Promise<readonly BookedEvent[]>;
-  /** Adds `sent` to the number of sends of an event. An event stays delivered after its first 2xx response. */
+  /** An event stays delivered after its first 2xx response. */
   noteDelivery(eventId: string, sent: number, taken: boolean): Promise<void>;
 }
 
-/**
- * The requests that switched-on failures affect: `charges` are new charges; `changes` are captures, voids and refunds.
- */
+/** `charges` are new charges; `changes` are captures, voids and refunds. */
 export type TroubledCalls = 'charges' | 'changes';
 
-/** Counts the sends of each key, and stores the failures that a test or user has switched on. */
 export interface FaultInjection {
-  /** Counts a request with this key. @returns the number of requests with the key, including this one */
+  /** The result includes this request. */
   countSend(key: string, nowMs: number): Promise<number>;
   switchFailures(calls: TroubledCalls, failures: SwitchedFailures): Promise<void>;
   switchedFailures(calls: TroubledCalls): Promise<SwitchedFailures>;
-  /**
-   * Uses up one of the failures that are switched on.
-   * @returns the magic source to simulate; undefined if no failure remains
-   */
   takeSwitchedFailure(calls: TroubledCalls): Promise<string | undefined>;
 }
 
-/** The entry that was created with a key at one of the shop's services. */
 export interface EntryClaim {
   readonly entryId: string;
   readonly fingerprint: string;
 }
 
-/** Stores the entries of one of the shop's services. Keys never expire. */
+/** Keys never expire. */
 export interface EntryBooks<E extends Reservation | Credit> {
   claimOf(key: string): Promise<EntryClaim | undefined>;
   /**
@@ -147,9 +122,8 @@ export interface EntryBooks<E extends Reservation | Credit> {
    */
   add(entry: E, request: KeyedRequest | undefined): Promise<'added' | 'key_taken'>;
   entry(id: string): Promise<E | undefined>;
-  /** Overwrites an existing entry. The last write wins, so concurrent writers must write equal entries. */
+  /** The last write wins, so concurrent writers must write equal entries. */
   replace(entry: E): Promise<void>;
-  /** Lists the entries of an order by creation time, then by id. */
   entriesOfOrder(order: string): Promise<readonly E[]>;
 }
 
@@ -164,16 +138,14 @@ export interface ShopBooks {
  */
 export interface Books extends ChargeBooks, ChangeBooks, FaultInjection, ShopBooks, MailBooks {}
 
-/** The value of `SwitchedFailures` when no failures are switched on. */
 export const NO_FAILURES: SwitchedFailures = { count: 0, source: 'tok_ok' };
 
-/** Returns the refunds and disputes that a change added. */
 export function newParts(before: Charge, after: Charge): readonly (Refund | Dispute)[] {
   const known = new Set([...before.refunds, ...before.disputes].map(({ id }) => id));
   return [...after.refunds, ...after.disputes].filter(({ id }) => !known.has(id));
 }
 
-/** Compares by time, then id. Ids are compared by code units, as DynamoDB compares keys. */
+/** Ids are compared by code units, as DynamoDB compares keys. */
 export function byPlace(a: Place, b: Place): number {
   return a.created - b.created || (a.id < b.id ? -1 : Number(a.id > b.id));
 }

@@ -6,35 +6,26 @@ import { newEvent } from './events.ts';
 import { type DeliverTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/**
- * Maximum number of attempts. Each conflict means that a rival succeeded, so a change gives up only after this many
- * rivals have succeeded.
- */
+/** Each conflict means that a rival succeeded, so a change gives up only after this many rivals have succeeded. */
 const MAX_ATTEMPTS = 10;
 
 export type Outcome =
-  /** `made` contains the events of the change; it is empty if the charge did not change. */
+  /** Empty if the charge did not change. */
   | { readonly kind: 'decided'; readonly decision: Decision; readonly made: readonly SandboxEvent[] }
-  /** The operation was already applied under the same key. */
   | { readonly kind: 'known'; readonly operation: BookedOperation }
   | { readonly kind: 'missing' }
-  /** A rival won every attempt; nothing was changed. */
   | { readonly kind: 'busy' };
 
 export interface ChangeOptions {
   readonly request?: KeyedRequest | undefined;
-  /**
-   * Creates the delivery task of an event.
-   * @default one copy, sent immediately
-   */
+  /** The default is one copy, sent immediately. */
   readonly deliveryOf?: (event: SandboxEvent) => DeliverTask;
 }
 
 /**
- * Changes a charge as decided by `decide`. If the request has a key, its operation is stored under the key in the
- * transaction that writes the change, and serves as the idempotency record. A change without a key has no such record;
- * it is protected only by the charge's version. A change is conditional on the version that was read, so two refunds of
- * 70 out of 100 cannot both be written:
+ * If the request has a key, its operation is stored under the key in the transaction that writes the change, and serves
+ * as the idempotency record. A change without a key is protected only by the charge's version, so two refunds of 70 out
+ * of 100 cannot both be written:
  *
  *   A: read v1 → decide        change v1 → changed (v2)
  *   B:          read v1 → decide                   change v1 → conflict   read v2 → decide → refused
@@ -72,10 +63,7 @@ export function change(
   });
 }
 
-/**
- * Writes a change.
- * @returns undefined if a rival's change was written first
- */
+/** Undefined if a rival's change was written first. */
 async function book(
   world: SandboxWorld,
   seen: BookedCharge,

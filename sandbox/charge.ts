@@ -2,7 +2,7 @@ import { defined } from '../lambdas/kernel/defined.ts';
 import type { Charge, CreateCharge, Dispute, Refund } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import { type EventDraft, statusEvent } from './events.ts';
 
-/** The state of the charge does not allow the request. The response is 400, and nothing changes. */
+/** The response is 400, and nothing changes. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly code: string;
@@ -13,7 +13,6 @@ type OperationAnswer =
   | { readonly status: 200; readonly body: Charge | Refund | Dispute }
   | { readonly status: 201; readonly body: Refund | Dispute };
 
-/** The charge after the change, the events to send, and the response. */
 export interface Change {
   readonly kind: 'changed';
   readonly charge: Charge;
@@ -29,16 +28,10 @@ export interface NoChange {
 
 export type Decision = Change | NoChange | Refusal;
 
-/**
- * How a charge begins: `wait` as `pending`, `ask` as `requires_action`; `succeed` and `decline` complete it
- * immediately.
- */
+/** `wait` begins as `pending`, `ask` as `requires_action`; `succeed` and `decline` complete the charge immediately. */
 export type Beginning = 'succeed' | 'decline' | 'wait' | 'ask';
 
-/**
- * The outcome of a charge that is pending or waits for the payer. With `succeed_short`, only half of the amount is
- * charged, as if a bank had approved only a part.
- */
+/** With `succeed_short`, only half of the amount is charged, as if a bank had approved only a part. */
 export type Ending = 'succeed' | 'succeed_short' | 'decline' | 'refuse';
 
 const FAILURES = {
@@ -50,15 +43,13 @@ export interface NewCharge {
   readonly id: string;
   readonly order: CreateCharge;
   readonly beginning: Beginning;
-  /** The URL of the page on which the payer approves or refuses. */
+  /** On this page, the payer approves or refuses. */
   readonly actionUrl: string | null;
   readonly withFee: boolean;
   readonly livemode: boolean;
-  /** Unix seconds. */
   readonly createdSeconds: number;
 }
 
-/** Creates a charge in its initial status. */
 export function newCharge({ id, order, beginning, actionUrl, withFee, livemode, createdSeconds }: NewCharge): Charge {
   const waiting: Charge = {
     id,
@@ -92,9 +83,8 @@ export function newCharge({ id, order, beginning, actionUrl, withFee, livemode, 
 }
 
 /**
- * Completes a charge that is pending or waits for the payer. A declined charge can still succeed, because some
- * processors report a success late. Any other charge remains unchanged, so that a redelivered task has no second
- * effect.
+ * A declined charge can still succeed, because some processors report a success late. Any other charge remains
+ * unchanged, so that a redelivered task has no second effect.
  */
 export function end(charge: Charge, ending: Ending): Change | NoChange {
   const open = charge.status === 'pending' || charge.status === 'requires_action';
@@ -119,7 +109,6 @@ function ended(charge: Charge, ending: Ending): Charge {
   };
 }
 
-/** Reports whether the payer refused the charge. */
 export function wasRefused(charge: Charge): boolean {
   return charge.failure?.code === FAILURES.refuse.code;
 }
@@ -140,7 +129,6 @@ export function capture(charge: Charge, requested: number | undefined): Change |
   });
 }
 
-/** Voids a charge that is authorized or waits for the payer. */
 export function voidCharge(charge: Charge): Change | Refusal {
   if (charge.status !== 'authorized' && charge.status !== 'requires_action') {
     return refused('charge_not_voidable', `A ${charge.status} charge cannot be voided.`);
@@ -148,7 +136,7 @@ export function voidCharge(charge: Charge): Change | Refusal {
   return changed(voided(charge, 'requested'));
 }
 
-/** Expires a charge: the bank releases the hold, or the payer does not respond. */
+/** The bank releases the hold, or the payer does not respond. */
 export function expireCharge(charge: Charge): Change | Refusal {
   switch (charge.status) {
     case 'authorized':
@@ -167,10 +155,7 @@ function voided(charge: Charge, reason: NonNullable<Charge['void_reason']>): Cha
   return { ...charge, status: 'voided', void_reason: reason, action_url: null };
 }
 
-/**
- * Returns the fee: 2.9 % rounded half up, plus 30 minor units, at most the amount. Computed with integers, because
- * floats would round some halves down.
- */
+/** Computed with integers, because floats would round some halves down. */
 function feeOf(amount: number): number {
   const share = (BigInt(amount) * 29n + 500n) / 1_000n;
   return Math.min(Number(share) + 30, amount);

@@ -9,16 +9,14 @@ import { errorReply, jsonReply, type Reply } from './reply.ts';
 import { type AdvanceTask, delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** A request to POST /charges. */
 export interface ChargeRequest {
   readonly order: CreateCharge;
-  /** Undefined without a key. Each request without a key creates a new charge. */
+  /** Each request without a key creates a new charge. */
   readonly request: KeyedRequest | undefined;
-  /** Returns the URL of the page on which the payer approves or refuses the charge. */
+  /** The payer approves or refuses on this page. */
   readonly actionUrl: (chargeId: string) => string;
 }
 
-/** Handles POST /charges. */
 export async function createCharge(world: SandboxWorld, call: ChargeRequest): Promise<Reply> {
   const { order, request } = call;
   if (magicSource(order.source) === undefined) {
@@ -38,10 +36,7 @@ export async function createCharge(world: SandboxWorld, call: ChargeRequest): Pr
 
 type Booked = Charge | 'mismatch' | undefined;
 
-/**
- * Creates a charge once. The idempotency record is the claim of the key, written together with the charge. Without a
- * key, each request creates a new charge.
- */
+/** The idempotency record is the claim of the key, written together with the charge. */
 function bookOnce(
   world: SandboxWorld,
   call: ChargeRequest,
@@ -68,9 +63,7 @@ async function behaviorOf(world: SandboxWorld, source: string, request: KeyedReq
 }
 
 /**
- * Creates a charge, once per key. Two concurrent requests with one key may both find no claim. The claim is written
- * conditionally, in one transaction with the charge, so only one request succeeds. The other request returns the charge
- * of the successful one:
+ * Two concurrent requests with one key may both find no claim, but only one can write it:
  *
  *   A: claimOf → none               add → added
  *   B:           claimOf → none               add → key_taken   claimOf → A's charge
@@ -114,10 +107,7 @@ async function book(
   return claim.fingerprint === request?.fingerprint ? chargeOf(world.books, claim.chargeId) : 'mismatch';
 }
 
-/**
- * Time limit, in milliseconds, of the callback that is sent before the response. The caller waits for this callback, so
- * the limit must be shorter than the caller's timeout.
- */
+/** The caller waits for this callback, so the limit must be shorter than the caller's timeout. */
 const FIRST_CALLBACK_TIMEOUT_MS = 5_000;
 
 async function enqueueDelivery(world: SandboxWorld, eventId: string, kind: CallbackDelivery): Promise<void> {

@@ -12,7 +12,7 @@ import { BadRequest, jsonBody } from './requests.ts';
 import { delivery } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Adds routes for tests and demonstrations. No real processor offers such routes to its merchants. */
+/** No real processor offers such routes to its merchants. */
 export function addControls(app: Hono, world: SandboxWorld): void {
   for (const [path, calls] of [
     ['/control/failures', 'charges'],
@@ -58,7 +58,6 @@ async function switchFailures(world: SandboxWorld, c: Context, calls: TroubledCa
   return jsonReply(200, await world.books.switchedFailures(calls));
 }
 
-/** Changes the charge to which the refund or dispute belongs. */
 async function onPart(
   world: SandboxWorld,
   c: Context,
@@ -83,8 +82,8 @@ async function resend(world: SandboxWorld, c: Context, eventId: string): Promise
 }
 
 /**
- * Sends the content of an event again under a new event id. Writes the new event together with an empty change of the
- * charge, because only a change gives an event its position in the order of events.
+ * The new event is written with an empty change of the charge, because only a change gives an event its position in the
+ * order of events.
  */
 async function sendAnew(world: SandboxWorld, { type, data }: SandboxEvent, copies: number): Promise<Reply> {
   const { charge: chargeId, payment: _payment, ...parts } = data;

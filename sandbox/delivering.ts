@@ -5,22 +5,15 @@ import { sign } from './signature.ts';
 import { type DeliverTask, delivery, MAX_TASK_ATTEMPTS, waitSeconds } from './tasks.ts';
 import type { Callback, SandboxWorld } from './world.ts';
 
-/**
- * Time limit of a delivery, in milliseconds. If no response arrives in time, the sandbox sends the event again, like
- * real processors.
- */
+/** Like real processors, the sandbox sends the event again if no response arrives in time. */
 const DELIVERY_TIMEOUT_MS = 10_000;
 
 /**
- * Maximum number of attempts. All attempts and their waits together take more than two hours, longer than any outage in
- * tests and demonstrations.
+ * All attempts and their waits together take more than two hours, longer than any outage in tests and demonstrations.
  */
 const MAX_DELIVERY_ATTEMPTS = 20;
 
-/**
- * Delivers an event. If the response is not 2xx, the event is sent again after a wait that grows with each attempt.
- * After the delivery or the last attempt, enqueues the event that must be sent after this event, if there is one.
- */
+/** If the response is not 2xx, the event is sent again after a wait that grows with each attempt. */
 export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<void> {
   const booked = await world.books.event(task.eventId);
   if (booked === undefined) {
@@ -41,11 +34,7 @@ export async function deliver(world: SandboxWorld, task: DeliverTask): Promise<v
   }
 }
 
-/**
- * Posts copies of an event concurrently, and records the result. Sends nothing while no address is configured.
- *
- * @returns whether any copy received a 2xx response
- */
+/** Sends nothing while no address is configured. Returns whether any copy received a 2xx response. */
 export async function sendEvent(
   world: SandboxWorld,
   event: SandboxEvent,

@@ -6,10 +6,7 @@ import type { DynamoDbAccess } from './dynamodb-requests.ts';
 import { shopBooks } from './dynamodb-shop-books.ts';
 import { troubleBooks } from './dynamodb-trouble-books.ts';
 
-/**
- * Creates the sandbox's store in one DynamoDB table. Its rows are described in dynamodb-rows.ts, dynamodb-shop-books.ts
- * and dynamodb-mail-books.ts.
- */
+/** The rows are described in dynamodb-rows.ts, dynamodb-shop-books.ts and dynamodb-mail-books.ts. */
 export function createDynamoDbBooks(access: DynamoDbAccess): Books {
   return {
     ...chargeBooks(access),

@@ -16,8 +16,7 @@ export function changeBooks(access: DynamoDbAccess): ChangeBooks {
           Put: {
             TableName: tableName,
             Item: { ...rowKey.charge(chargeId), version, charge },
-            // The condition fails if a rival has incremented the version. The change is then decided again on the new
-            // state.
+            // After a conflict, the change is decided again on the new state.
             ConditionExpression: 'version = :seen',
             ExpressionAttributeValues: { ':seen': seen.version },
           },

@@ -52,8 +52,7 @@ export function chargeBooks(access: DynamoDbAccess): ChargeBooks {
                 Put: {
                   TableName: tableName,
                   Item: { ...rowKey.claim(request.key), ...claim, expiresAt: expiry(nowMs) },
-                  // Of two rivals, only one finds the key unclaimed. The condition checks the age, because TTL deletes
-                  // items late.
+                  // TTL deletes items late, so the condition checks the age.
                   ConditionExpression: 'attribute_not_exists(pk) OR claimedAtMs <= :forgotten',
                   ExpressionAttributeValues: { ':forgotten': nowMs - KEY_RETENTION_MS },
                 },
@@ -70,7 +69,6 @@ export function chargeBooks(access: DynamoDbAccess): ChargeBooks {
   };
 }
 
-/** Reads the charges to which a partition's pointers refer, oldest first. */
 async function chargesAt(access: DynamoDbAccess, partition: string): Promise<readonly Charge[]> {
   const pointers = await pointersAt(access, partition, CHARGE_PREFIX, chargePointer);
   return chargesOf(
@@ -84,10 +82,7 @@ async function chargesOf(access: DynamoDbAccess, ids: readonly string[]): Promis
   return items.map((item) => chargeItem.parse(item).charge).sort(byPlace);
 }
 
-/**
- * Reads the days of a period, oldest first, until the page is full. Reads one charge more than the page needs, to
- * detect whether a next page exists.
- */
+/** One charge more than the page needs shows whether a next page exists. */
 async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Place | undefined): Promise<ChargePage> {
   const ids: string[] = [];
   for (const day of daysOf({ ...period, from: after?.created ?? period.from })) {
@@ -101,7 +96,7 @@ async function chargesOfPeriod(access: DynamoDbAccess, period: Period, after: Pl
 
 const DAY_SECONDS = 24 * 60 * 60;
 
-/** Returns the days of a period. The API limits a period to 31 days. */
+/** The API limits a period to 31 days. */
 function daysOf({ from, to }: Period): readonly string[] {
   const days: string[] = [];
   for (let start = from - (from % DAY_SECONDS); start < to; start += DAY_SECONDS) {

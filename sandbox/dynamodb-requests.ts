@@ -11,28 +11,24 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import type * as z from 'zod';
 
-/** The sandbox's table, with a client, and a function that waits between attempts. */
 export interface DynamoDbAccess {
   readonly client: DynamoDBDocumentClient;
   readonly tableName: string;
   readonly wait: (milliseconds: number) => Promise<void>;
 }
 
-/**
- * Maximum number of attempts. A rival transaction on the same items completes within milliseconds. Each wait is twice
- * as long as the previous one.
- */
+/** A rival transaction on the same items completes within milliseconds. */
 const MAX_ATTEMPTS = 5;
 const FIRST_BACKOFF_MS = 20;
 
-/** Maximum number of items in one BatchGetItem (a limit of DynamoDB). */
+/** A limit of DynamoDB's BatchGetItem. */
 const BATCH_SIZE = 100;
 
 const TRANSIENT_REASONS = new Set(['TransactionConflict', 'ThrottlingError', 'ProvisionedThroughputExceeded']);
 
 /**
- * Writes all items or none. Retries after throttling, and after a conflict with a concurrent transaction. Returns
- * 'refused' when a condition failed.
+ * Retries after throttling, and after a conflict with a concurrent transaction. Returns 'refused' when a condition
+ * failed.
  *
  * @throws the DynamoDB error after the last attempt, or for any other failure
  */
@@ -57,7 +53,7 @@ export async function transact(
   }
 }
 
-/** Reads items with strong consistency, in no particular order. Omits missing items. */
+/** Returns the items in no particular order, without missing ones. */
 export async function getAll(
   { client, tableName, wait }: DynamoDbAccess,
   keys: readonly Record<string, string>[],
@@ -82,7 +78,6 @@ export async function getAll(
   return items;
 }
 
-/** Reads one item with strong consistency. @returns undefined if there is no such item */
 export async function read<T>(
   { client, tableName }: DynamoDbAccess,
   key: Readonly<Record<string, string>>,
@@ -92,7 +87,7 @@ export async function read<T>(
   return Item === undefined ? undefined : schema.parse(Item);
 }
 
-/** Reads all rows of a partition whose sort keys begin with a prefix, in sort key order, with strong consistency. */
+/** Returns the rows in the order of their sort keys. */
 export async function pointersAt<T>(
   { client, tableName }: DynamoDbAccess,
   partition: string,
@@ -101,7 +96,6 @@ export async function pointersAt<T>(
 ): Promise<readonly T[]> {
   const pointers: T[] = [];
   let from: Record<string, unknown> | undefined;
-  // The loop ends at the last page of the partition.
   do {
     const page = await client.send(
       new QueryCommand({

@@ -48,13 +48,12 @@ export const EVENT_PREFIX = 'EVENT#';
 
 const digits = (value: number, width: number) => String(value).padStart(width, '0');
 
-/** Returns the UTC day of a Unix time in seconds. */
 export const dayOf = (unixSeconds: number) => new Date(unixSeconds * 1_000).toISOString().slice(0, 10);
 
-/** Formats Unix seconds as twelve digits, so that the text sorts like the number. Suffices until the year 33658. */
+/** Twelve digits sort like the number, until the year 33658. */
 export const seconds = (unixSeconds: number) => digits(unixSeconds, 12);
 
-/** Returns the expiry of a key in Unix seconds, as DynamoDB's TTL requires. */
+/** In Unix seconds, as DynamoDB's TTL requires. */
 export const expiry = (nowMs: number) => Math.ceil((nowMs + KEY_RETENTION_MS) / 1_000);
 
 const refund = z.object({
@@ -125,10 +124,7 @@ export const sendsItem = z.object({ sends: z.int() });
 export const chargePointer = z.object({ chargeId: z.string() });
 export const eventPointer = z.object({ eventId: z.string() });
 
-/**
- * Returns two rows per event: the event, and the charge's pointer to it. `version` is the version of the charge after
- * the change.
- */
+/** `version` is the version of the charge after the change. */
 export function eventRows(version: number, events: readonly SandboxEvent[]): readonly object[] {
   return events.flatMap((made, index) => [
     { ...rowKey.event(made.id), event: made, attempts: 0, delivered: false },

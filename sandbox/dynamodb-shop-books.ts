@@ -72,7 +72,6 @@ function entryBooks<E extends Reservation | Credit>(
                 Put: {
                   TableName: tableName,
                   Item: { ...rowKey.claim(request.key), entryId, fingerprint: request.fingerprint },
-                  // Of two rivals, only one finds the key unclaimed. The other rival's entry is not written.
                   ConditionExpression: 'attribute_not_exists(pk)',
                 },
               },

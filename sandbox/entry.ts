@@ -4,12 +4,11 @@ import { createSandbox } from './routes.ts';
 import { runTasks } from './task-batch.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** Handles API Gateway events. */
 export type ApiHandler = ReturnType<typeof handle>;
 
 export type SandboxHandler = ApiHandler & ((event: SQSEvent) => Promise<SQSBatchResponse>);
 
-/** Creates a single handler for API requests and for queued tasks, because both change the same charges. */
+/** API requests and queued tasks change the same charges, so one handler serves both. */
 export function createHandler(world: SandboxWorld): SandboxHandler {
   const api = handle(createSandbox(world));
   const handler = (event: SQSEvent | Parameters<ApiHandler>[0], context?: Parameters<ApiHandler>[1]) =>

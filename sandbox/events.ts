@@ -1,14 +1,13 @@
 import type { Charge, ChargeStatus, EventType, SandboxEvent } from '../lambdas/processors/sandbox/sandbox-api.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** The fields of an event that depend on the change. `newEvent` adds all others. */
+/** `newEvent` adds the other fields of an event. */
 export interface EventDraft {
   readonly type: EventType;
   readonly refund?: string;
   readonly dispute?: string;
 }
 
-/** Returns the draft of the event that reports the new status of a charge. */
 export function statusEvent(status: ChargeStatus): EventDraft {
   return { type: `charge.${status}` };
 }

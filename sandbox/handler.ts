@@ -31,8 +31,8 @@ const known = new ActiveSecrets(new SecretsManagerClient(), { nowMs });
 const access = settings[SandboxEnvironment.sandboxAccessSecretId];
 
 /**
- * Handles API requests and tasks. A request with a key, a change of a charge and a delivery take effect only once. A
- * repeated request without a key can take effect again. E-mails have no keys, as at the real service.
+ * A request with a key, a change of a charge and a delivery take effect only once. A repeated request without a key can
+ * take effect again. E-mails have no keys, as at the real service.
  */
 export const handler = idempotently(
   {

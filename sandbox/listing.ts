@@ -5,10 +5,7 @@ import { BadRequest, checked } from './requests.ts';
 
 const LONGEST_PERIOD_SECONDS = 31 * 24 * 60 * 60;
 
-/**
- * Latest allowed time, in Unix seconds: the last second of the year 9999. The days' partition keys have four digits for
- * the year.
- */
+/** The last second of the year 9999. The days' partition keys have four digits for the year. */
 const MAX_UNIX_SECONDS = 253_402_300_799;
 
 const unixSeconds = z
@@ -23,10 +20,6 @@ const filters = z.union([
   z.strictObject({ created_from: unixSeconds, created_to: unixSeconds, cursor: z.string().optional() }),
 ]);
 
-/**
- * Handles GET /charges.
- * @throws BadRequest
- */
 export async function listCharges(books: Books, query: Readonly<Record<string, string>>): Promise<ChargeList> {
   const parsed = filters.safeParse(query);
   if (!parsed.success) {
@@ -57,7 +50,7 @@ export async function listCharges(books: Books, query: Readonly<Record<string, s
 
 const place = z.tuple([z.int().nonnegative(), z.string().regex(/^ch_\w{1,100}$/)]);
 
-/** Encodes the last charge of a page as a cursor. The next page begins after it. */
+/** The cursor is the last charge of a page; the next page begins after it. */
 function cursorOf({ created, id }: Place): string {
   return Buffer.from(JSON.stringify([created, id])).toString('base64url');
 }

@@ -1,8 +1,8 @@
 import type { CreateCredit, CreateReservation } from '../lambdas/orders/parties/shop-api.ts';
 
-/** The effect of a request and its response, as in the table of magic names in shop-api.ts. */
+/** The table of magic names is in shop-api.ts. */
 export type Behavior =
-  /** The request is applied, and the response is sent. */
+  /** The request is applied. */
   | { readonly kind: 'made' }
   /** The request is applied, but the only response is 504, after `SILENCE_MS`. */
   | { readonly kind: 'silent' }
@@ -11,7 +11,7 @@ export type Behavior =
   /** The request is refused and not applied. */
   | { readonly kind: 'refused'; readonly status: 409 | 422; readonly code: string; readonly message: string };
 
-/** `first` applies to the first request with a key and to requests without a key; `later` to repeated requests. */
+/** `first` also applies to requests without a key. */
 export interface Behaviors {
   readonly first: Behavior;
   readonly later: Behavior;

@@ -30,7 +30,7 @@ import type { AdvanceTask } from './tasks.ts';
  * | tok_fee                   | charged, 201, with a fee of 2.9 % and 30 minor units       |                        |
  */
 
-/** The effect of a request on the stored charges. If its key already has a charge, that charge stays unchanged. */
+/** If the key already has a charge, that charge stays unchanged. */
 type Effect = Beginning | 'nothing';
 
 type Answer =
@@ -46,10 +46,6 @@ type Answer =
       readonly retryAfterSeconds?: number;
     };
 
-/**
- * How the event of a new charge is delivered: immediately and once, immediately and twice, before the response to the
- * charge request, or only after the next event.
- */
 export type CallbackDelivery = 'once' | 'twice' | 'before_answer' | 'after_next';
 
 /** A change that the sandbox makes to a charge later, without a request. */
@@ -65,10 +61,6 @@ export interface Behavior {
   readonly callback?: CallbackDelivery;
   /** @default no later change */
   readonly sequel?: Sequel;
-  /**
-   * Whether the processor reports the charge's fee.
-   * @default false
-   */
   readonly withFee?: boolean;
 }
 
@@ -129,15 +121,11 @@ const MAGIC_SOURCES: ReadonlyMap<string, MagicSource> = new Map([
   ['tok_fee', always({ ...CHARGED, withFee: true })],
 ]);
 
-/** Returns the behavior of a source; undefined if the source is unknown. */
 export function magicSource(source: string): MagicSource | undefined {
   return MAGIC_SOURCES.get(source);
 }
 
-/**
- * Responds as configured.
- * @param honest the response that matches the stored charge; undefined if no charge was created
- */
+/** @param honest the response that matches the stored charge; undefined if no charge was created */
 export async function answered(
   wait: (milliseconds: number) => Promise<void>,
   how: Answer,

@@ -52,7 +52,6 @@ export interface SentEmail {
   readonly Message: 'OK';
 }
 
-/** An e-mail as listed in search results. */
 export interface EmailOutline {
   readonly MessageID: string;
   readonly From: string;

@@ -1,6 +1,6 @@
 import type { EmailDetails, EmailOutline } from './mail-api.ts';
 
-/** Stores sent e-mails and finds them by their labels. E-mails never expire. */
+/** E-mails never expire. */
 export interface MailBooks {
   addEmail(email: EmailDetails): Promise<void>;
   email(id: string): Promise<EmailDetails | undefined>;
@@ -8,10 +8,9 @@ export interface MailBooks {
   emailsLabelled(label: EmailLabel): Promise<readonly EmailOutline[]>;
 }
 
-/** A search filter: `tag=receipt`, `recipient=ada@example.com` or `metadata_order=ord_1`. */
+/** For example `tag=receipt`, `recipient=ada@example.com` or `metadata_order=ord_1`. */
 export type EmailLabel = `${'tag' | 'recipient' | `metadata_${string}`}=${string}`;
 
-/** Returns all labels by which an e-mail can be found. */
 export function labelsOf({ Tag, Recipients, Metadata }: EmailOutline): readonly EmailLabel[] {
   return [
     ...(Tag === '' ? [] : [`tag=${Tag}` as const]),
@@ -24,7 +23,6 @@ export function outlineOf({ TextBody: _text, ...outline }: EmailDetails): EmailO
   return outline;
 }
 
-/** Returns a sort key of the e-mail: by time, then by id. */
 export function placeOf({ ReceivedAt, MessageID }: EmailOutline): string {
   return `${ReceivedAt}#${MessageID}`;
 }

@@ -13,7 +13,7 @@ const POSTMARK_CODE = { noToken: 10, invalidEmail: 300, invalidJson: 402, inacti
 
 const text = z.string().min(1);
 
-/** The fields that the sandbox reads. Postmark's other fields are accepted and ignored. */
+/** Postmark's other fields are accepted and ignored. */
 const sendEmailBody = z.object({
   From: text.max(255),
   To: z.email(),
@@ -34,7 +34,6 @@ const page = z.object({
 });
 const FILTER = /^(tag|recipient|metadata_.{1,20})$/;
 
-/** Adds the routes of the e-mail service, which stores e-mails instead of sending them. */
 export function addMail(app: Hono, world: SandboxWorld): void {
   const guarded = (answer: (c: Context) => Promise<Reply>) => async (c: Context) =>
     send(c, c.req.header('x-postmark-server-token') === undefined ? noToken() : await answer(c));
@@ -109,10 +108,7 @@ async function keep(world: SandboxWorld, order: SendEmail): Promise<SentEmail> {
 
 type Behavior = 'sent' | 'silent' | 'failed' | 'down' | 'bounce' | 'account';
 
-/**
- * Maps the local part of the recipient's address to the behavior for first and later sends. The table in mail-api.ts
- * describes each behavior.
- */
+/** The key is the local part of the recipient's address. The table in mail-api.ts describes each behavior. */
 const BEHAVIORS: ReadonlyMap<string, readonly [first: Behavior, later: Behavior]> = new Map([
   ['timeout', ['silent', 'sent']],
   ['flaky', ['failed', 'sent']],
@@ -127,8 +123,7 @@ async function behaviorOf(world: SandboxWorld, { To, Metadata = {} }: SendEmail)
   const known = createHash('sha256')
     .update(canonicalize([To, Metadata]) ?? '')
     .digest('base64url');
-  // The prefix ends in a space, which no idempotency key contains, so these counts are separate from those of the
-  // processor and the shop.
+  // No idempotency key contains a space, so these counts are separate from those of the processor and the shop.
   return (await world.books.countSend(`mail ${known}`, world.nowMs())) === 1 ? first : later;
 }
 

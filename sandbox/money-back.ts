@@ -2,18 +2,15 @@ import type { Charge, Dispute, Refund } from '../lambdas/processors/sandbox/sand
 import { type Change, type Decision, type Refusal, refused } from './charge.ts';
 
 export interface RefundRequest {
-  /**
-   * The amount to refund, in minor units.
-   * @default the remaining amount
-   */
+  /** In minor units. @default the remaining amount */
   readonly amount?: number | undefined;
   /** @default no metadata */
   readonly metadata?: Refund['metadata'] | undefined;
 }
 
 /**
- * Refunds a captured charge, in full or in part. Money that an open or lost dispute has withdrawn cannot be refunded,
- * because the payer would receive it twice (Stripe, error code `charge_disputed`).
+ * Money that an open or lost dispute has withdrawn cannot be refunded, because the payer would receive it twice
+ * (Stripe, error code `charge_disputed`).
  */
 export function refund(
   charge: Charge,
@@ -49,8 +46,8 @@ export function refund(
 }
 
 /**
- * Completes or fails a refund. A refund that has succeeded can still fail; a failed refund is final. If a refund fails,
- * its amount returns to the charge.
+ * A refund that has succeeded can still fail; a failed refund is final. If a refund fails, its amount returns to the
+ * charge.
  */
 export function endRefund(charge: Charge, refundId: string, status: 'succeeded' | 'failed'): Decision {
   const found = charge.refunds.find(({ id }) => id === refundId);
@@ -76,7 +73,6 @@ export function endRefund(charge: Charge, refundId: string, status: 'succeeded' 
   };
 }
 
-/** Opens a dispute, by default for the whole captured amount. A second call with the same id changes nothing. */
 export function openDispute(charge: Charge, disputeId: string, requested: number | undefined): Decision {
   const opened = charge.disputes.find(({ id }) => id === disputeId);
   if (opened !== undefined) {
@@ -99,10 +95,7 @@ export function openDispute(charge: Charge, disputeId: string, requested: number
   };
 }
 
-/**
- * Returns the total of open and lost disputes. Won disputes are not included, because the merchant got their amounts
- * back.
- */
+/** The merchant gets the amounts of won disputes back. */
 function amountDisputed(charge: Charge): number {
   return charge.disputes.reduce((sum, { amount, status }) => sum + (status === 'won' ? 0 : amount), 0);
 }

@@ -6,27 +6,24 @@ import { answered, type Behavior, magicSource } from './magic-sources.ts';
 import { errorReply, jsonReply, type Reply } from './reply.ts';
 import type { SandboxWorld } from './world.ts';
 
-/** A requested capture, void, refund or control operation. */
 export interface Operation {
   readonly decide: (charge: Charge) => Decision;
   readonly request?: KeyedRequest | undefined;
-  /** Status of the response if the operation was already applied under the same key. */
+  /** The response has this status if the operation was already applied under the same key. */
   readonly status: 200 | 201;
 }
 
-/** A capture, void or refund by a merchant. */
 export interface RequestedChange extends Omit<Operation, 'decide'> {
   readonly decide: (charge: Charge, refundBegins: 'pending' | 'succeeded') => Decision;
-  /** The id of the refund to create; null for a capture or void. */
+  /** Null for a capture or void. */
   readonly refundId: string | null;
 }
 
 const PROMPT: Behavior = { effect: 'succeed', answer: { kind: 'honest', delayMs: 0 } };
 
 /**
- * Changes a charge at a merchant's request. If failures are switched on for changes, the change uses up one of them and
- * behaves as the failure's magic source does at the first send of a charge: it can be declined, not applied, or left
- * without a response. A refund can be pending at first.
+ * Behaves as the magic source of a switched-on failure does at the first send of a charge: the change can be declined,
+ * not applied, or left without a response. A refund can be pending at first.
  */
 export async function changeOnRequest(world: SandboxWorld, chargeId: string, asked: RequestedChange): Promise<Reply> {
   const { decide, refundId, ...operation } = asked;

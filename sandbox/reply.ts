@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import type { ProcessorError } from '../lambdas/processors/sandbox/sandbox-api.ts';
 
-/** An HTTP response. `body` is the text to send, usually JSON. */
+/** `body` is the text to send, usually JSON. */
 export interface Reply {
   readonly status: ContentfulStatusCode;
   readonly body: string;
@@ -23,7 +23,6 @@ export function errorReply(
   return { ...jsonReply(status, body), headers };
 }
 
-/** Sends a reply. The content type is JSON unless the reply's headers contain a different one. */
 export function send(c: Context, reply: Reply): Response {
   return c.body(reply.body, reply.status, { 'content-type': 'application/json', ...reply.headers });
 }

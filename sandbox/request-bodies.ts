@@ -18,12 +18,10 @@ export const createChargeBody = z.strictObject({
     .optional(),
 }) satisfies z.ZodType<CreateCharge>;
 
-/** The body of a capture or a dispute. Without an amount, the request applies to the whole amount. */
+/** Without an amount, the request applies to the whole amount. */
 export const amountBody = z.strictObject({ amount: amountMinor.optional() });
 
-/**
- * Metadata has no default, because a default would change the fingerprint of older requests that contain no metadata.
- */
+/** A default of `metadata` would change the fingerprint of older requests that contain no metadata. */
 export const refundBody = amountBody.extend({ metadata: metadata.optional() });
 
 export const emptyBody = z.strictObject({});
@@ -40,8 +38,7 @@ export const resendBody = z.strictObject({
 
 export const closeDisputeBody = z.strictObject({ outcome: z.enum(['won', 'lost']) });
 
-/** The payer's decision, from a form or from JSON. */
 export const decisionBody = z.strictObject({ decision: z.enum(['approve', 'refuse']) });
 
-/** Idempotency keys are opaque. Their length is limited so that they fit into a table key. */
+/** The length is limited so that a key fits into a table key. */
 export const idempotencyKey = z.string().regex(/^[\x21-\x7e]{1,255}$/, 'must be 1 to 255 visible ASCII characters');

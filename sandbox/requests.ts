@@ -6,7 +6,7 @@ import type { KeyedRequest } from './books.ts';
 import { errorReply, type Reply } from './reply.ts';
 import { idempotencyKey } from './request-bodies.ts';
 
-/** An invalid request. The router sends `reply` as the response. */
+/** The router sends `reply` as the response. */
 export class BadRequest extends Error {
   readonly reply: Reply;
 
@@ -16,7 +16,7 @@ export class BadRequest extends Error {
   }
 }
 
-/** Reads and validates the JSON body. A missing body is an empty object. @throws BadRequest */
+/** A missing body is an empty object. @throws BadRequest */
 export async function jsonBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> {
   const text = await c.req.text();
   let parsed: unknown;
@@ -28,7 +28,7 @@ export async function jsonBody<T>(c: Context, schema: z.ZodType<T>): Promise<T> 
   return checked(parsed, schema);
 }
 
-/** Validates a value. @throws BadRequest that names the first invalid field */
+/** Throws a BadRequest that names the first invalid field. */
 export function checked<T>(value: unknown, schema: z.ZodType<T>): T {
   const result = schema.safeParse(value);
   if (!result.success) {
@@ -38,10 +38,7 @@ export function checked<T>(value: unknown, schema: z.ZodType<T>): T {
   return result.data;
 }
 
-/**
- * Returns the idempotency key with the fingerprint of the request; undefined without a key.
- * @throws BadRequest for an invalid key
- */
+/** @throws BadRequest for an invalid key */
 export function keyed(c: Context, asked: object): KeyedRequest | undefined {
   const header = c.req.header('idempotency-key');
   if (header === undefined) {

@@ -17,10 +17,7 @@ import { BadRequest, checked, jsonBody, keyed } from './requests.ts';
 import { addShop } from './shop.ts';
 import type { SandboxWorld } from './world.ts';
 
-/**
- * Creates the HTTP APIs of the sandbox processor (sandbox-api.ts), the shop (shop-api.ts) and the e-mail service
- * (mail-api.ts).
- */
+/** Serves the APIs in sandbox-api.ts, shop-api.ts and mail-api.ts. */
 export function createSandbox(world: SandboxWorld): Hono {
   // The default router compiles all routes at the first request, which takes longer than handling many requests. This
   // router compiles nothing.
@@ -81,9 +78,7 @@ function addOperations(app: Hono, world: SandboxWorld): void {
   });
 }
 
-/**
- * Responds with 405. Registered after all other routes, so that only known paths with other methods match.
- */
+/** Registered after all other routes, so that only known paths with other methods match. */
 function refuseOtherMethods(app: Hono): void {
   const allowed = {
     '/health': 'GET',
@@ -138,7 +133,6 @@ async function listEvents(world: SandboxWorld, c: Context): Promise<Reply> {
   return jsonReply(200, list);
 }
 
-/** Reads the payer's decision, from the page's form or from JSON. */
 async function payersAnswer(c: Context) {
   const type = c.req.header('content-type') ?? '';
   return type.startsWith('application/x-www-form-urlencoded')
@@ -147,8 +141,8 @@ async function payersAnswer(c: Context) {
 }
 
 /**
- * Returns the base URL for the payer's browser: the address to which the request was sent, or the configured base URL
- * if the request does not contain its address.
+ * The base URL is for the payer's browser. The configured base URL applies only if the request does not contain its
+ * address.
  */
 function baseUrl(world: SandboxWorld, c: Context): string {
   const { event } = (c.env ?? {}) as { readonly event?: unknown };

@@ -36,7 +36,6 @@ const creditBody = z.strictObject({
 
 const orderFilter = z.strictObject({ order: name });
 
-/** Adds the routes of the shop's stock and referral credits. */
 export function addShop(app: Hono, world: SandboxWorld): void {
   const { stock, credits } = world.books;
   const created = () => Math.floor(world.nowMs() / 1_000);
@@ -78,16 +77,15 @@ export function addShop(app: Hono, world: SandboxWorld): void {
 interface Placing<E extends Reservation | Credit> {
   readonly service: 'stock' | 'credits';
   readonly books: EntryBooks<E>;
-  /** Undefined without a key. Each request without a key takes effect. */
+  /** Each request without a key takes effect. */
   readonly request: KeyedRequest | undefined;
   readonly behaviors: Behaviors;
   readonly make: () => E;
 }
 
 /**
- * Creates an entry, once per key. Two concurrent requests with one key may both find no claim. The claim is written
- * conditionally, in one transaction with the entry, so only one request succeeds. The other request returns the entry
- * of the successful one.
+ * Two concurrent requests with one key may both find no claim, but only one can write it. The other request returns the
+ * entry of the successful one.
  */
 async function place<E extends Reservation | Credit>(world: SandboxWorld, placing: Placing<E>): Promise<Reply> {
   const { books, request } = placing;
@@ -115,10 +113,7 @@ async function place<E extends Reservation | Credit>(world: SandboxWorld, placin
 
 type Placed<E> = E | 'mismatch' | undefined;
 
-/**
- * Creates an entry once. The idempotency record is the claim of the key, written together with the entry. Without a
- * key, each request creates a new entry.
- */
+/** The idempotency record is the claim of the key, written together with the entry. */
 function bookOnce<E extends Reservation | Credit>(
   world: SandboxWorld,
   { service, books, request, make }: Placing<E>,
@@ -143,8 +138,8 @@ async function behaviorOf<E extends Reservation | Credit>(
   if (claim !== undefined) {
     return later;
   }
-  // The prefix ends in a space, which no idempotency key contains, so these counts are separate from those of other
-  // services and of the processor.
+  // No idempotency key contains a space, so these counts are separate from those of other services and of the
+  // processor.
   return (await world.books.countSend(`${service} ${request.key}`, world.nowMs())) === 1 ? first : later;
 }
 
@@ -164,8 +159,8 @@ async function book<E extends Reservation | Credit>(
 }
 
 /**
- * Releases a reservation. Concurrent releases need no condition: each writes the same content, because a reservation
- * can change in no other way.
+ * Concurrent releases need no condition: each writes the same content, because a reservation can change in no other
+ * way.
  */
 async function release(stock: EntryBooks<Reservation>, c: Context): Promise<Reply> {
   const found = await stock.entry(c.req.param('id') ?? '');

@@ -1,6 +1,6 @@
 import { createHmac } from 'node:crypto';
 
-/** Computes the value of SIGNATURE_HEADER. `seconds` is in Unix seconds. */
+/** `seconds` is in Unix seconds. */
 export function sign(secret: string, seconds: number, rawBody: string): string {
   const digest = createHmac('sha256', secret).update(`${seconds}.${rawBody}`).digest('hex');
   return `t=${seconds},v1=${digest}`;

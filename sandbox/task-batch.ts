@@ -5,9 +5,8 @@ import { type Task, task } from './tasks.ts';
 import type { SandboxWorld } from './world.ts';
 
 /**
- * Runs the tasks of a batch concurrently, so that a slow receiver does not delay the other tasks. A failed task is
- * redelivered separately. A task that cannot be parsed is redelivered until the queue moves it to the dead-letter
- * queue.
+ * A slow receiver must not delay the other tasks. A task that cannot be parsed is redelivered until the queue moves it
+ * to the dead-letter queue.
  */
 export async function runTasks(world: SandboxWorld, { Records }: SQSEvent): Promise<SQSBatchResponse> {
   const failed = await Promise.all(

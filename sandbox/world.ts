@@ -2,7 +2,6 @@ import type { OperationRunner } from '../lambdas/once/use/operation-runner.ts';
 import type { Books } from './books.ts';
 import type { Task } from './tasks.ts';
 
-/** The dependencies of the sandbox. */
 export interface SandboxWorld {
   readonly books: Books;
   readonly tasks: Tasks;
@@ -18,25 +17,21 @@ export interface SandboxWorld {
    * @default posts over HTTP
    */
   readonly post?: (callback: Callback) => Promise<boolean>;
-  /** Ensures that each request with a key, each change of a charge and each delivery takes effect only once. */
   readonly runner: OperationRunner;
   readonly nowMs: () => number;
-  /** Returns the time of signatures, in Unix milliseconds. @default the result of `nowMs` */
+  /** Signatures contain this time. @default the result of `nowMs` */
   readonly wireMs?: () => number;
   readonly newId: (prefix: 'ch_' | 're_' | 'dp_' | 'evt_' | 'rsv_' | 'crd_' | 'eml_') => string;
   readonly wait: (milliseconds: number) => Promise<void>;
-  /**
-   * Whether the sandbox simulates a processor in live mode, for tests.
-   * @default false
-   */
+  /** Simulates a processor in live mode, for tests. */
   readonly livemode?: boolean;
-  /** The sandbox's base URL, without a trailing slash. Used for requests that do not contain the base URL. */
+  /** Has no trailing slash. Used for requests that do not contain the base URL. */
   readonly baseUrl?: string;
 }
 
-/** Enqueues tasks. An enqueued task runs at least once, in no guaranteed order. */
+/** An enqueued task runs at least once, in no guaranteed order. */
 export interface Tasks {
-  /** Enqueues a task. `delaySeconds` is an integer from 0 to 900 (Amazon SQS, "Delay queues"). */
+  /** `delaySeconds` is an integer from 0 to 900 (Amazon SQS, "Delay queues"). */
   enqueue(task: Task, delaySeconds: number): Promise<void>;
 }
 
@@ -48,9 +43,8 @@ export interface Callback {
   readonly timeoutMs: number;
 }
 
-/** Reads the address and the signing secret of callbacks. */
 export interface Callbacks {
-  /** Returns the URL to which callbacks are posted; undefined while none is configured. */
+  /** Undefined while no address is configured. */
   address(): Promise<string | undefined>;
   secret(): Promise<string>;
 }
