@@ -8,13 +8,11 @@ import { BY_OPERATOR } from '../support/causes.ts';
 export interface ActivityLogUnderTest {
   readonly log: ActivityLog;
   record(draft: ActivityDraft): Promise<unknown>;
-  /** Changes the action of an entry. */
   forge(chain: string, sequence: number): Promise<unknown>;
 }
 
 const ALL = { order: 'oldest_first', limit: 100 } as const;
 
-/** Defines the tests that every activity log must pass. */
 export function describeActivityLog(name: string, make: () => Promise<ActivityLogUnderTest>): void {
   let made = 0;
   let subject: ActivityLogUnderTest;

@@ -51,10 +51,7 @@ const draft = (chain: ActivityChain, about: string): ActivityDraft => ({
   occurredAtMs: clock.nowMs(),
 });
 
-/**
- * Returns a client with a rival: before each of the first `times` transactions, the rival appends an entry to the
- * chain.
- */
+/** Before each of the first `times` transactions, a rival appends an entry to the chain. */
 function overtaken(chain: ActivityChain, times: number) {
   let left = times;
   return database.clientWith(async (call, apply) => {
@@ -66,7 +63,7 @@ function overtaken(chain: ActivityChain, times: number) {
   });
 }
 
-/** The actions of three entries that a rival appends. */
+/** A rival appends three entries. */
 const RIVALS = Array<string>(3).fill('correction.made');
 
 const actions = async (chain: ActivityChain) => (await log.listActivity(chain, ALL)).map(({ action }) => action);

@@ -6,7 +6,6 @@ import { sliceOf, whole } from '../support/slice.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { type DescribedOperation, mismatch, type Node, operations } from './described-api.ts';
 
-/** The parts of a request that the API validates. If `body` is absent, the request has no body. */
 interface Sent {
   readonly path: Readonly<Record<string, unknown>>;
   readonly query: Readonly<Record<string, unknown>>;
@@ -14,10 +13,7 @@ interface Sent {
   readonly body?: unknown;
 }
 
-/**
- * Problem codes for malformed requests. All other codes depend on state, on the rules below, or on the meaning of the
- * body.
- */
+/** All other codes depend on state, on the rules below, or on the meaning of the body. */
 const REFUSED_FORM = new Set([
   'invalid_request',
   'unknown_field',
@@ -29,7 +25,7 @@ const REFUSED_FORM = new Set([
   'body_too_large',
 ]);
 
-/** Operations whose requests are validated. Of a callback, only the signature over the whole body is checked. */
+/** Only the signature over the whole body of a callback is checked. */
 const checked = operations.filter(({ operationId }) => operationId !== 'receiveCallback');
 
 // ------------------------------------------------------------------------------------- rules beyond the schemas
@@ -38,7 +34,7 @@ type Body = Record<string, unknown>;
 
 interface Rule {
   readonly described: RegExp;
-  /** The part of the request that the rule restricts. @default body */
+  /** @default body */
   readonly of?: 'query';
   readonly keep: (part: Body, nowSeconds: number, header: Sent['header']) => Body;
 }
@@ -160,8 +156,8 @@ const RULES: Readonly<Record<string, readonly Rule[]>> = {
   updateWebhookEndpoint: [ENABLED_BY_OPERATOR],
 };
 /**
- * Cursor parameters. Valid generated requests contain none, because a cursor must be the id of an existing object, and
- * a request may have only one cursor.
+ * A cursor must be the id of an existing object, and a request may have only one cursor, so valid generated requests
+ * contain none.
  */
 const CURSORS = new Set(['starting_after', 'ending_before']);
 
@@ -176,7 +172,7 @@ const character = fc
   )
   .map((point) => String.fromCodePoint(point));
 
-/** Generates values that match a schema, for the JSON Schema keywords that the document uses. */
+/** Knows the JSON Schema keywords that the document uses. */
 function valueOf(schema: Node): fc.Arbitrary<unknown> {
   const {
     type,
@@ -224,10 +220,6 @@ function valueOf(schema: Node): fc.Arbitrary<unknown> {
   }
 }
 
-/**
- * The range of generated days: from the first day that the API document's descriptions allow to the last day with a
- * four-digit year (RFC 3339).
- */
 const YEARS = { min: new Date('1970-01-01T00:00:00Z'), max: new Date('9999-12-31T00:00:00Z') };
 
 function textOf(schema: Node): fc.Arbitrary<string> {
@@ -254,7 +246,6 @@ function textOf(schema: Node): fc.Arbitrary<string> {
   return isFree ? free.map((text) => `x${Array.from(text).slice(1).join('')}`) : fc.stringMatching(new RegExp(pattern));
 }
 
-/** Generates requests that the document allows. */
 function requestOf({ parameters, requestBody }: DescribedOperation): fc.Arbitrary<Sent> {
   const part = (place: string) => {
     const own = parameters.filter((each) => each.in === place && !CURSORS.has(each.name));
@@ -281,10 +272,7 @@ beforeEach(() => {
   keys = 0;
 });
 
-/**
- * Returns the status and, if the request was refused as malformed or the server failed, the problem; otherwise an empty
- * text.
- */
+/** The text is empty unless the request was refused as malformed or the server failed. */
 async function send({ method, path }: DescribedOperation, sent: Sent): Promise<readonly [number, string]> {
   const address = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(String(sent.path[name])));
   const query = new URLSearchParams(
@@ -350,7 +338,7 @@ describe.each(sliceOf(named, 5))('%s', (operationId, operation) => {
   });
 });
 
-/** Yields copies of a valid request. Each copy has exactly one fault. */
+/** Each copy has exactly one fault. */
 function* faultsIn(operation: DescribedOperation, valid: Sent): Generator<readonly [string, Sent]> {
   const { parameters, requestBody, method } = operation;
   if (method === 'GET') yield ['an unknown parameter', { ...valid, query: { ...valid.query, no_such: '1' } }];
@@ -376,16 +364,14 @@ function* faultsIn(operation: DescribedOperation, valid: Sent): Generator<readon
   }
 }
 
-/** Removes the dry-run flag, because a dry run needs no idempotency key. */
+/** A dry run needs no idempotency key. */
 function withoutDryRun(sent: Sent): Sent {
   if (sent.body === undefined) return sent;
   const { dry_run: _dry, ...body } = sent.body as Body;
   return { ...sent, body };
 }
 
-/**
- * Returns values that violate a schema when they are sent as text: malformed ones, and ones just outside its bounds.
- */
+/** The values are malformed, or just outside the bounds. */
 function wrongTexts(schema: Node): readonly (string | number)[] {
   const { type, minimum, maximum, maxLength } = schema as Readonly<Record<string, number | string | undefined>>;
   if (type === 'integer') return [Number(minimum) - 1, Number(maximum) + 1, 'x', '1.5', '', '01'];

@@ -29,10 +29,7 @@ describe('the examples in the documents', () => {
   });
 });
 
-/**
- * Returns all examples. A key is a problem code, or consists of an operation, a part (`request` or a status) and a
- * name.
- */
+/** A key is a problem code, or consists of an operation, a part (`request` or a status) and a name. */
 function examplesIn(text: string): ReadonlyMap<string, unknown> {
   const { operations, problems } = JSON.parse(text) as {
     readonly operations: Record<string, Record<string, Record<string, unknown>>>;

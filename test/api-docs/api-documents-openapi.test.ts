@@ -21,7 +21,6 @@ import { balanceList, ledgerEntryList, volumeList } from '../../lambdas/views/ht
 import { inTurn } from '../support/slice.ts';
 import { document, mismatch, type Node, numbersIn, operations, resolved } from './described-api.ts';
 
-/** The scope and role of each endpoint, keyed by method and path. */
 const routes = ENDPOINTS.map(({ method, path, scope, role }) => [`${method} ${path}`, [scope, role]] as const);
 
 describe('the API description', () => {
@@ -44,7 +43,6 @@ describe('the API description', () => {
       ]),
     ];
     expect(schemas.length).toBeGreaterThan(500);
-    // Many operations share a schema.
     expect([...new Set(schemas)].filter((schema) => ajv.validateSchema(schema) !== true)).toEqual([]);
   });
 
@@ -150,7 +148,7 @@ describe('the API description', () => {
   });
 });
 
-/** Schemas of declared bodies and responses, keyed by name. The schemas reject unknown fields. */
+/** The schemas reject unknown fields. */
 const DECLARED: Readonly<Record<string, z.ZodType>> = Object.fromEntries(
   ENDPOINTS.flatMap(({ body, docs }) => [body, ...Object.values(docs.answers).map(({ schema }) => schema)]).flatMap(
     (schema) => {
@@ -165,7 +163,6 @@ type Content = Readonly<
   Record<
     string,
     {
-      /** Contains a reference if the schema has a name. */
       readonly schema: { readonly $ref?: string };
       readonly examples: Readonly<Record<string, { readonly value: unknown }>>;
     }

@@ -52,14 +52,9 @@ const CAPTURES = [
   captureCallbacks,
 ];
 
-/** Replaces the id of every queue entry in the examples. */
 const QUEUE_ENTRY = 'que_aG9sZHMgMSAxNzcyMzY2NDAwMDAwI3BheV9iNTZjM3k1c2M0cmpmZzV5dGxrcDczdDJzeDduNHRtcg';
 
-/**
- * Captures the handlers' current responses, with in-memory stores and a simulated clock.
- * @param some chooses which responses are captured @default all
- * @returns the text of generated/api-examples.json
- */
+/** @param some chooses which responses are captured */
 export async function captureExamples(
   some: <Case>(all: readonly Case[]) => readonly Case[] = (all) => all,
 ): Promise<string> {

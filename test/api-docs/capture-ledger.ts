@@ -115,10 +115,7 @@ export async function captureDecisions(examples: CapturedExamples): Promise<void
   }
 }
 
-/**
- * Captures a mismatch: the processor lists a second charge that the Ledger lacks, and two comparisons an hour apart
- * confirm it.
- */
+/** Two comparisons an hour apart confirm the mismatch. */
 export async function captureMismatches(examples: CapturedExamples): Promise<void> {
   const harness = new Api();
   const { store, processor, clock } = harness;

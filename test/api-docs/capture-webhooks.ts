@@ -39,7 +39,6 @@ export async function captureWebhooks(examples: CapturedExamples): Promise<void>
   examples.answer('deleteWebhookEndpoint', 'deleted', 'Deleted', await harness.send('DELETE', path, 'd'));
 }
 
-/** Captures a delivery that waits, its requested resend, and its success at the second attempt. */
 async function captureDeliveries(examples: CapturedExamples, harness: Api, id: string): Promise<void> {
   const store = harness.store.webhooks;
   const atMs = harness.clock.nowMs();

@@ -7,20 +7,16 @@ interface Example {
   readonly value: unknown;
 }
 
-/** The fields of a response that an example shows. */
 interface Answered {
   readonly status: number;
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/**
- * Reduces a secret to its prefix, so that neither a reader nor a secret scanner mistakes an example for a real secret.
- */
+/** Neither a reader nor a secret scanner must mistake an example for a real secret. */
 function hidden(secret: string): string {
   return `${/^(?:sk_)?[a-z]+_/.exec(secret)?.[0] ?? ''}…`;
 }
 
-/** Collects captured requests and responses, by operation and status. */
 export class CapturedExamples {
   readonly operations: Record<string, Record<string, Record<string, Example>>> = {};
 
@@ -30,10 +26,6 @@ export class CapturedExamples {
         this.request(docs.operationId, name, summary, value);
   }
 
-  /**
-   * Finds the named example in an endpoint's declaration.
-   * @returns the example's body
-   */
   declared(operation: string, name: string) {
     const docs = ENDPOINTS.find((each) => each.docs.operationId === operation)?.docs;
     const example = docs === undefined ? undefined : requestsOf(docs)[name];
@@ -41,13 +33,12 @@ export class CapturedExamples {
     return example.value;
   }
 
-  /** Adds an example request. @returns `body`, for the caller to send */
   request<Body>(operation: string, name: string, summary: string, body: Body): Body {
     this.#keep(operation, 'request', name, { summary, value: body });
     return body;
   }
 
-  /** Adds a response as an example, with its secret hidden. @returns the same response */
+  /** Hides the secret of the response in the example. */
   answer<Given extends Answered>(operation: string, name: string, summary: string, answered: Given): Given {
     const { secret, ...rest } = answered.body;
     const value = typeof secret === 'string' ? { ...rest, secret: hidden(secret) } : answered.body;

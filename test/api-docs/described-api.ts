@@ -2,7 +2,6 @@ import Ajv2020 from '@redocly/ajv/dist/2020.js';
 import { openApiDocument } from '../../lambdas/api-docs/openapi.ts';
 import type { CodeSample } from '../../lambdas/api-docs/samples.ts';
 
-/** A schema, parameter, header or response in the document. */
 export type Node = Readonly<Record<string, unknown>>;
 
 interface DescribedParameter {
@@ -35,17 +34,16 @@ export interface DescribedOperation {
   readonly 'x-codeSamples'?: readonly CodeSample[];
 }
 
-/** The OpenAPI document as clients receive it. */
 export const document = JSON.parse(JSON.stringify(openApiDocument)) as Node & {
   readonly paths: Readonly<Record<string, Readonly<Record<string, Node>>>>;
   readonly components: { readonly schemas: Readonly<Record<string, Node>> };
 };
 
-/** Cache of resolved references, because the document uses some of them a hundred times. */
+/** The document uses some references a hundred times. */
 const parts = new Map<string, unknown>();
 const references = new WeakMap<object, string>();
 
-/** Follows references recursively. The document has no cycles. */
+/** The document has no cycles. */
 export function resolved(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   if (Array.isArray(node)) return node.map(resolved);
@@ -62,10 +60,7 @@ export function resolved(node: unknown): unknown {
   return parts.get($ref);
 }
 
-/**
- * Puts a reference back in place of each part that {@link resolved} inserted, so that the validator compiles each
- * referenced schema once.
- */
+/** The validator then compiles each referenced schema once. */
 function referring(node: unknown): unknown {
   if (typeof node !== 'object' || node === null) return node;
   if (Array.isArray(node)) return node.map(referring);
@@ -93,10 +88,7 @@ const DOCUMENT = 'api';
 ajv.addSchema({ components: document.components }, DOCUMENT);
 const compiled = new WeakMap<Node, ReturnType<typeof ajv.compile>>();
 
-/**
- * Validates a value.
- * @returns the reason why the value does not match a schema of the document; undefined when it matches
- */
+/** Returns the reason why the value does not match; undefined when it matches. */
 export function mismatch(schema: Node, value: unknown): string | undefined {
   const validate = compiled.get(schema) ?? ajv.compile(referring(schema) as Node);
   compiled.set(schema, validate);
@@ -109,16 +101,12 @@ interface Answer {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Headers that every response contains. The document does not list them. */
+/** The document does not list these headers, which every response contains. */
 const COMMON_HEADERS = new Set(['content-type', 'cache-control', 'x-content-type-options']);
 /** The gateway renames this header, so clients never receive it, and the document does not list it. */
 const RENAMED_HEADER = 'www-authenticate';
 
-/**
- * Compares a response with the document.
- * @returns a description of the first difference; undefined when there is none, or when the document has no such
- * operation
- */
+/** Undefined when there is no difference, or when the document has no such operation. */
 export function undescribed(method: string, address: string, { status, headers, body }: Answer): string | undefined {
   const [path = ''] = address.split('?');
   const onPath = operations.filter((operation) => pathPattern(operation.path).test(path));
@@ -145,10 +133,7 @@ export function undescribed(method: string, address: string, { status, headers, 
   return fault === undefined ? undefined : `${place}: ${fault}`;
 }
 
-/**
- * Reports whether the location resolves to the path of a GET operation, even if the API is served under a stage or base
- * path.
- */
+/** The API may be served under a stage or base path. */
 function leadsToAnObject(path: string, location: string): boolean {
   const base = 'https://api.example/base';
   const { href } = new URL(location, `${base}${path}`);
@@ -159,17 +144,13 @@ function leadsToAnObject(path: string, location: string): boolean {
 
 const patterns = new Map<string, RegExp>();
 
-/**
- * Returns the regular expression that matches the request paths of a path template such as `/v1/payments/{id}`. It is
- * cached, because each response is compared with all templates.
- */
+/** Each response is compared with all templates. */
 function pathPattern(path: string): RegExp {
   const pattern = patterns.get(path) ?? new RegExp(`^${path.replaceAll(/\{\w+\}/g, '[^/]+')}/?$`);
   patterns.set(path, pattern);
   return pattern;
 }
 
-/** Returns all numeric schemas in a document, each with its location. */
 export function numbersIn(node: unknown, place = ''): readonly (readonly [place: string, schema: Node])[] {
   if (typeof node !== 'object' || node === null) return [];
   const schema = node as Node;

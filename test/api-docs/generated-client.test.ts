@@ -7,7 +7,7 @@ import { inTurn } from '../support/slice.ts';
 import { API_KEY, Api } from '../world/api.ts';
 import { document } from './described-api.ts';
 
-/** A program like one that a customer writes. Its types are generated only from the document. */
+/** The types of this program are generated only from the document. */
 const PROGRAM = `
 import type createClient from 'openapi-fetch';
 import type { paths } from './payonce.ts';

@@ -13,10 +13,7 @@ const links = operations.flatMap(({ operationId, responses }) =>
   ),
 );
 
-/**
- * Evaluates an OpenAPI runtime expression.
- * @returns the value; undefined for an expression that refers to the request
- */
+/** Undefined for an expression that refers to the request. */
 function valueOf(expression: string, body: unknown): unknown {
   const [, pointer] = /^\$response\.body#\/(.+)$/.exec(expression) ?? [];
   return pointer?.split('/').reduce<unknown>((found, piece) => (found as Node | undefined)?.[piece], body);

@@ -21,7 +21,6 @@ export const GATEWAY_CODES = ['forbidden', 'rate_limited', 'timeout'] as const;
 type GatewayCode = (typeof GATEWAY_CODES)[number];
 type Provoked = Pick<Reply, 'body'>;
 
-/** Returns the API with a processor that has the name `sandbox`. */
 export function apiAtSandbox(processor: Partial<Processor> = {}): Api {
   const harness = new Api();
   return harness.with({ processor: { ...harness.processor, name: 'sandbox', ...processor } });
@@ -59,7 +58,7 @@ const leg = (account: string, direction: string, amount: number) => ({ account, 
 
 const BEN = 'ok_benbenbenbenbenbenbenben00';
 
-/** Requests a correction of 20.00 EUR. Amounts above 10.00 EUR need the approval of a second operator, Ben. */
+/** Amounts above 10.00 EUR need the approval of a second operator, Ben. */
 export async function waitingApproval() {
   const api = new Api({ approvals: { aboveMinor: { EUR: 1000 }, lifetimeMs: 72 * 60 * MINUTE } });
   api.registerOperator(BEN, { operator: 'Ben Example', role: 'approver' });
@@ -77,7 +76,6 @@ export async function waitingApproval() {
 
 const WEB_SHOP = { mode: 'live', name: 'Web shop', scopes: ['payments:read', 'payments:write'] };
 
-/** Creates a tenant and, as an operator, its API key. @param wanted the fields of the key except the tenant */
 export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WEB_SHOP) {
   const api = new Api();
   const { client } = api.store.database;
@@ -90,7 +88,6 @@ export async function keyOfTenant(wanted: Readonly<Record<string, unknown>> = WE
 const failingLedger = (fault: Error) =>
   new Api({ ledger: { entries: () => Promise.reject(fault), balances: () => Promise.reject(fault) } });
 
-/** Crashes the claim's owner before the commit, lets the authorization expire at the processor, and then retries. */
 async function letGo(): Promise<Reply> {
   const harness = new Api();
   const processor = { ...harness.processor, name: 'sandbox' };
@@ -121,7 +118,6 @@ const PROVOKED_ORDERS = {
   order_canceled: givenUp,
 } as const;
 
-/** Claims an order that the processor refuses with 401, then retries it after the send window has closed. */
 async function notAttempted(): Promise<Reply> {
   const api = new Api();
   await api.order('k', { source: 'tok_unauthorized' });
@@ -129,10 +125,6 @@ async function notAttempted(): Promise<Reply> {
   return api.order('k', { source: 'tok_unauthorized' });
 }
 
-/**
- * The stock service's response to the reservation is lost, and the process crashes before it commits. A retry 61
- * minutes later cancels the order.
- */
 async function givenUp(): Promise<Reply> {
   const harness = new World();
   const { stock } = harness.shop;
@@ -188,7 +180,6 @@ const PROVOKED_WEBHOOKS = {
 
 const unrouted = (why: NoProcessor) => new Api({ choose: () => why }).pay('k');
 
-/** Requests that provoke each problem code, except those of the gateway itself. */
 export const PROVOKED: Readonly<Record<Exclude<ProblemCode, GatewayCode>, () => Promise<Provoked>>> = {
   ...PROVOKED_CHANGES,
   ...PROVOKED_ORDERS,

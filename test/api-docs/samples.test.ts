@@ -17,19 +17,16 @@ const sourcesIn = (lang: CodeSample['lang']) =>
   described.flatMap(({ samples }) => samples.flatMap((each) => (each.lang === lang ? [each.source] : [])));
 
 const API = 'https://api.example';
-/** The variables of the samples. The value of each is its name. */
 const variables = Object.fromEntries(
   described
     .flatMap(({ parameters }) => parameters.flatMap(({ name }) => [name, `query_${name}`]))
     .concat('key', 'operator_key')
     .map((name) => [name, name]),
 );
-/** The requests that the samples of each language must send. */
 const REQUESTS = described.flatMap(({ samples, method, path }) =>
   samples.length === 0 ? [] : [`${method} ${API}${path.replaceAll(/\{(\w+)\}/g, '$1')}`],
 );
 
-/** Runs the Python samples with a fake transport, and prints the first request of each. */
 const RUN_PYTHON = `
 import json, sys, urllib.request
 import payonce

@@ -19,7 +19,6 @@ const HOUR_MS = 60 * 60_000;
 
 class Killed extends Error {}
 
-/** Returns a bucket whose client crashes at one call, before or after the call takes effect. */
 function killedAt(bucket: Bucket, call: number, isAfter: boolean): ArchiveObjects {
   let calls = 0;
   return {
@@ -32,7 +31,6 @@ function killedAt(bucket: Bucket, call: number, isAfter: boolean): ArchiveObject
   };
 }
 
-/** Defines the tests that every archive bucket must pass. @param make creates an empty bucket */
 export function describeArchiveBucket(name: string, make: () => Promise<Bucket>): void {
   let bucket: Bucket;
   let ledger: readonly Fields[] = [];

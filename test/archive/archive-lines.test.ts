@@ -14,7 +14,7 @@ import { type Fields, someLedger } from './verify-world.ts';
 
 const AT_SECONDS = Date.UTC(2026, 10, 23, 14, 59, 58) / 1_000;
 
-/** Returns a stream record whose time is `index` seconds after `AT_SECONDS`. `change` overrides its fields. */
+/** The time of the record is `index` seconds after `AT_SECONDS`. */
 function recordOf(item: Fields, index = 1, change: Fields = {}): Fields {
   const record = streamRecord(item, index);
   const time = { ApproximateCreationDateTime: AT_SECONDS + index };
@@ -115,10 +115,10 @@ class Archiver {
   readonly clock = new SimulatedClock();
   readonly reported: unknown[] = [];
   trouble: (() => Error | undefined) | undefined;
-  /** Whether a failing call writes the object before it fails. */
+  /** If true, a failing call writes the object before it fails. */
   lost = false;
 
-  /** Archives rows. `ages` maps each row to the delay between its time and its copy to the Ledger, in milliseconds. */
+  /** `ages` maps each row to the delay between its time and its copy to the Ledger, in milliseconds. */
   async copy(ages: ReadonlyMap<Fields, number>) {
     const lines = [...ages].map(([row, ageMs], index) => {
       const line = streamLine(streamRecord(row, index));

@@ -60,7 +60,7 @@ async function textOf(Key: string): Promise<string> {
   return (await Body?.transformToString()) ?? '';
 }
 
-/** Returns the archived rows, each with the texts of its lines. All lines of a row must be equal. */
+/** All lines of a row must be equal. */
 async function archivedRows(): Promise<ReadonlyMap<string, { readonly item: unknown; readonly lines: Set<string> }>> {
   const rows = new Map<string, { readonly item: unknown; readonly lines: Set<string> }>();
   for (const name of await objectNames()) {
@@ -90,7 +90,6 @@ async function ledgerRows(payment: string): Promise<readonly Record<string, unkn
   return Items;
 }
 
-/** Waits until the archive holds every row of these payments with the bytes of the Ledger. */
 async function untilArchived(payments: readonly string[]): Promise<void> {
   const wanted = (await Promise.all(payments.map(ledgerRows))).flat();
   expect(wanted.length).toBeGreaterThanOrEqual(2 * payments.length);

@@ -113,7 +113,7 @@ describe('a stopped archiver', () => {
     clock.advance(2 * HOUR_MS);
     expect(await stopped(lastMs + 30 * 60_000)).toBe(true);
     expect(await stopped(lastMs + 90 * 60_000)).toBe(false);
-    // The copies to the Ledger are complete only up to an earlier time, so the outcome may be a late copy.
+    // The Ledger is complete only up to an earlier time, so the outcome may be a late copy.
     for (const ago of [0, HOUR_MS])
       expect(await stopped(lastMs + 30 * 60_000, { settledMs: async () => lastMs + 1_000 - ago })).toBe(false);
     clock.advance(-HOUR_MS / 2);

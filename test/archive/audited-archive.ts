@@ -10,13 +10,12 @@ import { MemoryArchive } from './memory-archive.ts';
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
-/** Start of the archive, three days before the month of NOON_MS. */
+/** Three days before the month of NOON_MS. */
 export const BEGIN_MS = Date.UTC(2026, 1, 26);
-/** The initial time of the test stores. It is a Sunday. */
+/** This day is a Sunday. */
 export const NOON_MS = Date.UTC(2026, 2, 1, 12);
 const COUNTS = { rows: 120, lines: 124, chains: 31, objects: 9, manifests: 26 };
 
-/** An in-memory archive with an auditor's records. */
 export class AuditedArchive implements ReadableArchive {
   readonly bucket = 'payonce-archive-of-shop';
   readonly digest = systemDigest;
@@ -30,23 +29,18 @@ export class AuditedArchive implements ReadableArchive {
     this.verifications = new StoredVerifications(objects, objects);
   }
 
-  /** Stores an object with one line. */
   async lineAt(atMs: number): Promise<void> {
     const line = { change: 'INSERT', atMs, sequence: String(atMs), event: `evt_${atMs}`, item: { pk: { S: 'PAY#' } } };
     await this.objects.put(archiveObject(systemDigest, [line as never]));
   }
 
-  /** Stores an object with one line, and the manifest of its hour. */
   async manifest(atMs: number): Promise<void> {
     await this.lineAt(atMs);
     const clock = new SimulatedClock(atMs + 300_000);
     await writeManifests({ manifests: this.manifests, digest: systemDigest, clock }, clock.nowMs());
   }
 
-  /**
-   * Stores a verification that began at `atMs` and took a minute. It covers the 24 hours that ended two hours before
-   * `atMs`. `change` overrides its fields.
-   */
+  /** Covers the 24 hours that ended two hours before `atMs`. The verification took a minute. */
   verified(atMs: number, change: Partial<Verification> = {}): Promise<void> {
     const times = {
       fromMs: atMs - 2 * HOUR_MS - DAY_MS,
@@ -61,8 +55,8 @@ export class AuditedArchive implements ReadableArchive {
 }
 
 /**
- * Builds an archive of a few days that ends at noon. It contains six verifications: of two days, of three slices of the
- * older data, and of one requested period.
+ * The archive ends at noon. The six verifications are of two days, of three slices of the older data, and of one
+ * requested period.
  * @param finding a finding of the first night
  */
 export async function auditedArchive(

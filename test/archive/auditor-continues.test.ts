@@ -36,8 +36,8 @@ beforeAll(async () => {
 });
 
 /**
- * Invokes the auditor three times, as Lambda does if the first attempt and the first retry of an hourly run fail. Here,
- * the retries also follow a success.
+ * Lambda invokes the auditor three times if the first attempt and the first retry of an hourly run fail. Here, the
+ * retries also follow a success.
  * @param called called for each request to the bucket
  * @returns the keys of the recorded verifications
  */

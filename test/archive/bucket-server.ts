@@ -13,7 +13,6 @@ type Configuration = 'versioning' | 'object-lock' | 'publicAccessBlock' | 'lifec
 const BLOCKS = ['BlockPublicAcls', 'BlockPublicPolicy', 'IgnorePublicAcls', 'RestrictPublicBuckets'];
 export const error = (status: number, code: string): Answer => [status, `<Error><Code>${code}</Code></Error>`];
 
-/** S3's responses to requests for the bucket configuration. */
 const ANSWERS: Readonly<Record<Configuration, (value: string) => string>> = {
   versioning: (status) => `<VersioningConfiguration><Status>${status}</Status></VersioningConfiguration>`,
   'object-lock': (days) =>
@@ -24,10 +23,9 @@ const ANSWERS: Readonly<Record<Configuration, (value: string) => string>> = {
     `<LifecycleConfiguration><Rule><ID>Clean</ID><Status>Enabled</Status><${what}><Days>30</Days></${what}></Rule></LifecycleConfiguration>`,
 };
 
-/** A simulated S3 bucket with configurable protections. */
 export class BucketServer {
   policy: readonly object[];
-  /** Object versions in S3's order. `isMarker` marks a delete marker. */
+  /** In S3's order. `isMarker` marks a delete marker. */
   versions: readonly (readonly [name: string, isMarker: boolean])[] = [];
   readonly #bucket: string;
   readonly #refused = new Map<string, Answer>();

@@ -9,7 +9,6 @@ const BUCKET = 'archive-of-shop';
 
 const read = <Value>(value: Value): Fact<Value> => ({ kind: 'read', value });
 
-/** Returns the bucket policy of the stack, with the name of the bucket filled in. */
 async function deployedPolicy(): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const { archive } = await synthesize({ 'payonce:archive': 'true' });
   const [policy] = Object.values(present(archive).findResources('AWS::S3::BucketPolicy')) as {

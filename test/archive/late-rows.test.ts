@@ -22,7 +22,7 @@ const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
 const VARIABLES = { [Environment.archiveBucket]: 'archive', [Environment.parkingQueueUrl]: 'https://sqs.invalid/p' };
-/** Imported in `beforeAll`, because the module reads its environment when it is loaded. */
+/** The module reads its environment when it is loaded. */
 let wire: typeof Wire;
 let ledger: readonly Fields[] = [];
 beforeAll(async () => {
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 const timeOf = ({ occurredAtMs }: Fields): number => Number(occurredAtMs);
 
-/** An archive that has hourly manifests and lacks some rows of the Ledger. */
+/** The archive has hourly manifests and lacks some rows of the Ledger. */
 class Behind {
   readonly archive = new MemoryArchive();
   readonly clock = new SimulatedClock(Math.max(...ledger.map(timeOf)) + HOUR_MS / 2);
@@ -46,7 +46,6 @@ class Behind {
     return behind;
   }
 
-  /** Advances the clock by `count` hours, and writes the manifests of each hour. */
   async hours(count: number): Promise<void> {
     for (let hour = 0; hour < count; hour += 1) {
       this.clock.advance(HOUR_MS);
@@ -54,7 +53,7 @@ class Behind {
     }
   }
 
-  /** Writes one object per row. Each object is one hour older than the previous one. */
+  /** Each object is one hour older than the previous one. */
   async arrive(rows: readonly Fields[]): Promise<void> {
     for (const [index, row] of rows.entries()) {
       const line = { ...streamLine(streamRecord(row, index)), atMs: this.clock.nowMs() - index * HOUR_MS };
@@ -72,7 +71,7 @@ class Behind {
     return missingRows(tools, bounds, this.clock.nowMs());
   }
 
-  /** Finds the missing rows of a batch that was written to the Ledger at this time and parked. */
+  /** The batch was written to the Ledger at `writtenMs`, and parked. */
   async missingOf(writtenMs: number, isCopied: boolean): Promise<readonly string[]> {
     const at = new Date(writtenMs).toISOString();
     const batch = { approximateArrivalOfFirstRecord: at, approximateArrivalOfLastRecord: at };
@@ -83,7 +82,7 @@ class Behind {
     return rows.map(({ item }) => keyOf(item));
   }
 
-  /** Archives the missing rows as `payonce redrive` does. @returns the keys of the new objects */
+  /** Works as `payonce redrive` does, and returns the keys of the new objects. */
   async putBack(rows = ledger): Promise<readonly string[]> {
     const before = new Set(this.archive.objects.keys());
     this.#archiver ??= wire(

@@ -17,13 +17,12 @@ import { MemoryArchive } from './memory-archive.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** An archive in which objects arrive and manifests are written, at the times of a simulated clock. */
 class Archive {
   readonly memory = new MemoryArchive();
   readonly clock = new SimulatedClock(Date.UTC(2026, 10, 23, 14, 5));
   #sequence = 1_000;
 
-  /** Stores an object with rows of this age. @returns the key of the object */
+  /** Returns the key of the object. */
   async arrives(lines = 2, ageMs = 0): Promise<string> {
     const line = () => ({
       change: 'INSERT' as const,
@@ -42,7 +41,7 @@ class Archive {
     return writeManifests(tools, this.clock.nowMs() + HOUR_MS / 2);
   }
 
-  /** Simulates some hours. In each hour, objects arrive and a manifest is written. Ends in the last of these hours. */
+  /** The clock ends in the last of these hours. */
   async hours(count: number, objects = 2): Promise<void> {
     for (let hour = 0; hour < count; hour += 1) {
       for (let index = 0; index < objects; index += 1) await this.arrives();
@@ -127,7 +126,6 @@ describe('a manifest', () => {
   });
 });
 
-/** Returns an object store whose client crashes at one call, before or after the call takes effect. */
 function killedAt(call: number, isAfter: boolean, objects: StoredObjects & ArchiveObjects) {
   let calls = 0;
   const through = async <Answer>(act: () => Promise<Answer>): Promise<Answer> => {
@@ -312,8 +310,7 @@ test('verification reports each change, cut, swap or removal of manifests (excep
       const [text, rivalText] = [archive.textOf(name), archive.textOf(rival)];
       const place = other % text.length;
       let expected = new Set([name]);
-      // Objects are removed but not changed: the verification of lines, not of manifests, compares the content of an
-      // object with its name.
+      // The verification of lines, not of manifests, compares the content of an object with its name.
       if (how === 'remove' || what === 'object') archive.memory.objects.delete(name);
       else if (how === 'byte')
         archive.set(name, `${text.slice(0, place)}${text[place] === '7' ? '8' : '7'}${text.slice(place + 1)}`);
@@ -323,7 +320,7 @@ test('verification reports each change, cut, swap or removal of manifests (excep
         archive.set(rival, text);
         expected = new Set(name === rival ? [] : [name, rival]);
       } else {
-        // At least the four newest manifests are removed, because fewer may be missing within the allowed delay.
+        // Fewer manifests may be missing within the allowed delay.
         const cut = 4 + (other % (HOURS - 4));
         for (const each of names.slice(-cut)) archive.memory.objects.delete(each);
         expected = new Set([names.at(-cut - 1) ?? '']);
@@ -335,7 +332,7 @@ test('verification reports each change, cut, swap or removal of manifests (excep
   );
 });
 
-/** A signature that the verifier can check and a forger cannot create. */
+/** A forger cannot create this signature. */
 const signatureOf = (text: string) => Buffer.from(systemDigest.sha256(`key ${text}`)).toString('base64');
 const isSigned = (text: string, signature: string) => signature === signatureOf(text);
 
@@ -359,7 +356,7 @@ async function forge(archive: Archive, { how, at, other }: { how: string; at: nu
   else await moveBack(archive, names.slice(at % names.length), { hours: other, isHashed: true });
 }
 
-/** Returns the manifests that a binary search reads when every manifest directs the search to the later half. */
+/** Every manifest directs the binary search to the later half. */
 function probed(names: readonly string[]): readonly string[] {
   const found: string[] = [];
   for (let low = 0; low < names.length; ) {
@@ -370,10 +367,7 @@ function probed(names: readonly string[]): readonly string[] {
   return found;
 }
 
-/**
- * Removes the objects from manifests, and gives the manifests earlier times.
- * @param isHashed whether to recompute the manifests' hashes and links, so that only the signatures are invalid
- */
+/** @param isHashed whether to recompute the manifests' hashes and links, so that only the signatures are invalid */
 async function moveBack(
   archive: Archive,
   names: readonly string[],
@@ -394,10 +388,7 @@ async function moveBack(
 }
 
 const HOURS_OF_MANIFESTS = 48;
-/**
- * Hour in which the archive's only object arrives. More objects would cause further findings, because forged manifests
- * list none.
- */
+/** More objects would cause further findings, because forged manifests list none. */
 const ITS_HOUR = 30;
 
 test('verification of a period finds a removed object, even when several manifests were changed', async () => {

@@ -13,16 +13,13 @@ import { paymentPartition, transitionRow } from '../../lambdas/payments/store/it
 import { outcomeTransition, paymentIdFor, pendingTransition } from '../payments/payment-fixtures.ts';
 import { FIRST_SEQUENCE, streamLine, streamRecord } from './memory-archive.ts';
 
-/**
- * Verifies generated payments, each with two transitions, against their archive. Runs as a separate process, so that
- * its memory can be measured.
- */
+/** Runs as a separate process, so that its memory can be measured. */
 
 const PAGE = 500;
-/** Number of lines in an object. It is the archiver's largest batch size. */
+/** The archiver's largest batch size. */
 const OBJECT = 5_000;
 const transitions = Number(process.argv[2]);
-/** Index of a transition. In the payment of this transition, one row differs from its archived line. */
+/** In the payment of this transition, one row differs from its archived line. */
 const FORGED = Math.floor(transitions / 3);
 
 function rowsOfPayment(payment: number): readonly Record<string, unknown>[] {
@@ -38,11 +35,11 @@ function itemsOf(after: string | undefined): readonly [items: Record<string, unk
   return [items, end < transitions / 2 ? { next: String(end) } : {}];
 }
 
-/** Returns object number `place`, counted from 0. All its records have the sequence number `FIRST_SEQUENCE + place`. */
+/** All records of an object have the sequence number `FIRST_SEQUENCE + place`. */
 function objectAt(place: number): ArchiveObject {
   const end = Math.min(transitions, (place + 1) * OBJECT) / 2;
   const payments = Array.from({ length: end - (place * OBJECT) / 2 }, (_, index) => (place * OBJECT) / 2 + index);
-  // Only the lines stay in memory: the rows of an object would need several times as much.
+  // The rows of an object would need several times as much memory as its lines.
   const linesOf = (payment: number) => rowsOfPayment(payment).map((row) => streamLine(streamRecord(row, place)));
   const [first, ...others] = payments.flatMap(linesOf);
   if (first === undefined) throw new Error('the object has no lines');
@@ -86,10 +83,7 @@ const { counts, findings } = await verifyRows(
   { bounds: NO_BOUNDS },
 );
 parts.close();
-/**
- * Returns the peak memory of this process, in kilobytes. On Linux, `maxRSS` is at least the size of the parent process,
- * so `VmHWM` is read instead.
- */
+/** On Linux, `maxRSS` is at least the size of the parent process, so `VmHWM` is read instead. */
 function peakKilobytes(): number {
   const { maxRSS } = process.resourceUsage();
   if (process.platform !== 'linux') return maxRSS;

@@ -4,10 +4,7 @@ import { promisify } from 'node:util';
 import { expect, test } from '@jest/globals';
 import { whole } from '../support/slice.ts';
 
-/**
- * Options that limit the heap, in megabytes. Without limits, garbage would accumulate until the machine's memory is
- * used up.
- */
+/** Without limits, garbage would accumulate until the machine's memory is used up. */
 const HEAP = ['--max-old-space-size=128', '--max-semi-space-size=8'];
 
 test('verification compares 250,000 transitions with their archive in less than 300 MB of memory', async () => {

@@ -8,10 +8,9 @@ import { hex } from '../../lambdas/kernel/hash-chain.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Fields } from './verify-world.ts';
 
-/** Sequence number of the record with index 0. */
 export const FIRST_SEQUENCE = 1000;
 
-/** An in-memory bucket. Objects are written once and never changed. */
+/** Objects are written once and never changed. */
 export class MemoryArchive implements ArchiveObjects, StoredObjects {
   readonly objects = new Map<string, ArchiveObject>();
   readonly asked: string[] = [];
@@ -34,13 +33,11 @@ export class MemoryArchive implements ArchiveObjects, StoredObjects {
     return this.objects.get(name)?.text;
   }
 
-  /** The lines of all objects that contain rows, without line feeds. */
   get lines(): readonly string[] {
     const objects = [...this.objects.values()].filter(({ name }) => name.startsWith(LINES_PREFIX));
     return objects.flatMap(({ text }) => text.trimEnd().split('\n'));
   }
 
-  /** Writes a batch with these new rows, as the archiver does. */
   async take(rows: readonly Fields[]): Promise<void> {
     await this.takeRecords(rows.map((row, index) => streamRecord(row, index)));
   }
@@ -50,14 +47,13 @@ export class MemoryArchive implements ArchiveObjects, StoredObjects {
     if (first !== undefined) await this.put(archiveObject(systemDigest, [first, ...others]));
   }
 
-  /** Stores an object with any text, under the key that matches the text. */
+  /** The key of the object matches the text. */
   async takeText(text: string): Promise<void> {
     const sha256 = systemDigest.sha256(text);
     await this.put({ name: `ledger/2026/11/23/14/1-${hex(sha256)}.ndjson`, text, sha256 });
   }
 }
 
-/** @param size number of rows in an object */
 export async function archiveOfRows(rows: readonly Fields[], size: number): Promise<MemoryArchive> {
   const archive = new MemoryArchive();
   for (let begin = 0; begin < rows.length; begin += size) await archive.take(rows.slice(begin, begin + size));

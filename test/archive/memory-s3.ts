@@ -7,7 +7,7 @@ export function refused(name: string, status: number): Error {
   return new S3ServiceException({ name, message: 'refused', $fault: 'client', $metadata: { httpStatusCode: status } });
 }
 
-/** Handles a write, with the checks of the bucket policy and of S3 itself. */
+/** Checks what the bucket policy and S3 itself check. */
 export async function answerPut(archive: MemoryArchive, command: object): Promise<unknown> {
   if (!(command instanceof PutObjectCommand)) throw new Error(`unsupported command ${command.constructor.name}`);
   const { Key: name = '', Body, ChecksumSHA256, IfNoneMatch } = command.input;

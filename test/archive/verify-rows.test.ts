@@ -27,7 +27,7 @@ beforeEach(() => {
 afterEach(() => parts.close());
 
 const copyOf = (item: Fields): Fields => structuredClone(item);
-/** Distributes rows to three objects. Each row is in one or two of them. */
+/** Each row is in one or two of the three objects. */
 const objectsOf = (rows: readonly Fields[]): Fields[][] =>
   [0, 1, 2].map((object) => rows.filter((_row, index) => index % 3 === object || (index % 5 === 0 && object === 2)));
 
@@ -43,7 +43,6 @@ async function verified(
 
 const kindsOf = (findings: readonly RowFinding[]) => findings.map(({ kind }) => kind);
 const payments = () => ledger.filter(({ pk }) => String(pk).startsWith('PAY#'));
-/** Returns the rows of the payment with the most transitions, oldest first. */
 function longest(): readonly Fields[] {
   const chains = Map.groupBy(payments(), ({ pk }) => pk);
   const [most = []] = [...chains.values()].toSorted((left, right) => right.length - left.length);
@@ -181,8 +180,8 @@ describe('verification of rows', () => {
   });
 
   test('does not report rows on their way to the archive when it runs without a Ledger', async () => {
-    // Simulates that the object with the second row is written after the verification has read that part of the
-    // archive, so that the verification reads the third row but not the second.
+    // The object with the second row is written after the verification has read that part of the archive, so the
+    // verification reads the third row but not the second.
     const [, second = {}] = longest();
     const tools = { archive: archiveOf(objectsOf(without(ledger, second))), parts, save: () => undefined };
     const request = { bounds: NO_BOUNDS, archivedUntilMs: Number(second['occurredAtMs']) };
@@ -236,7 +235,7 @@ const tampering: fc.Arbitrary<Act> = fc.record({
   value: fc.oneof(fc.string(), fc.integer(), fc.constant(null), fc.uint8Array({ maxLength: 40 })),
 });
 
-/** Changes one nested value of a row. A key is never changed, because that would remove one row and insert another. */
+/** A key is never changed, because that would remove one row and insert another. */
 function changed(item: Fields, field: number, value: unknown): Fields {
   const copy = copyOf(item);
   const leaves: (readonly [Fields, string])[] = [];
@@ -257,7 +256,6 @@ function changed(item: Fields, field: number, value: unknown): Fields {
 
 interface Tampered {
   readonly rows: readonly Fields[];
-  /** Rows whose content, presence or position has changed. */
   readonly touched: readonly Fields[];
 }
 

@@ -13,13 +13,13 @@ import { TABLES } from '../world/tables.ts';
 
 export type Fields = Record<string, unknown>;
 
-/** Returns a Ledger after payments, changes, operator actions and orders. The real handlers wrote all rows. */
+/** The real handlers wrote all rows. */
 export function someLedger(): Promise<readonly Fields[]> {
   ledger ??= makeLedger();
   return ledger;
 }
 
-/** Rows do not change, so all test files of a folder use the same ones. */
+/** All test files of a folder use the same rows. */
 let ledger: Promise<readonly Fields[]> | undefined;
 
 async function makeLedger(): Promise<readonly Fields[]> {
@@ -40,7 +40,6 @@ export async function rowsOf(api: Api): Promise<readonly Fields[]> {
   return Items;
 }
 
-/** Rows do not change, so each is parsed once. */
 const read = new WeakMap<Fields, ChainRow>();
 function readOnce(item: Fields): ChainRow {
   const row = read.get(item) ?? readChainRow(item);
@@ -50,7 +49,6 @@ function readOnce(item: Fields): ChainRow {
 
 export const keyOf = ({ pk, sk }: Fields): string => `${String(pk)} ${String(sk)}`;
 
-/** Returns a Ledger with these rows, read in small pages in the given order. */
 export function ledgerOf(items: readonly Fields[]): LedgerRows {
   const page = (all: readonly Fields[], after: string | undefined): RowPage => {
     const begin = Number(after ?? 0);
@@ -69,7 +67,6 @@ export function ledgerOf(items: readonly Fields[]): LedgerRows {
   };
 }
 
-/** Returns an archive of these objects, each given as the rows of its lines. */
 export function archiveOf(objects: readonly (readonly Fields[])[]): ArchiveLines {
   return {
     page: async (after, _bounds: Bounds) => {
@@ -86,7 +83,7 @@ export function archiveOf(objects: readonly (readonly Fields[])[]): ArchiveLines
   };
 }
 
-/** Returns row files in a temporary directory. The caller closes them. */
+/** The caller closes the files. */
 export function rowFiles(parts?: number): RowFiles {
   return new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-verify-')), parts);
 }
