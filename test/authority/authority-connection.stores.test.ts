@@ -57,7 +57,6 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Opens the stores of a function that has these settings. */
 function openWith(settings: Omit<PostgresSettings, 'secretId'>) {
   return openPostgresAuthority(
     {
@@ -73,7 +72,6 @@ function openWith(settings: Omit<PostgresSettings, 'secretId'>) {
   );
 }
 
-/** Reads a record with the stores of a function that has these settings. */
 function readWith(settings: Omit<PostgresSettings, 'secretId'>): Promise<unknown> {
   return openWith(settings).store.readRecord('pay_1' as never);
 }
@@ -115,13 +113,12 @@ test('a function refuses a database other than the recorded one, until a recover
   await expect(readWith(own)).rejects.toMatchObject({ code: AUTHORITY_CHANGED });
 });
 
-/** Returns the settings with which a function connects to a database on this machine without TLS. */
 function addressOf(text: string): Pick<PostgresSettings, 'host' | 'port' | 'database'> {
   const { host, port, database } = parseServerUrl(text);
   return { host, port, database };
 }
 
-/** Deletes the recorded identity of the database, because other test files use the same DynamoDB tables. */
+/** Other test files use the same DynamoDB tables. */
 async function forget(): Promise<void> {
   const Key = { [KeyAttribute.partition]: RegistryRow.databases, [KeyAttribute.sort]: FIRST_SHARD };
   await documentClient(dynamoDbClient()).send(new DeleteCommand({ TableName: tables.registry, Key }));

@@ -21,22 +21,19 @@ import { timedOut } from '../support/faulty-client.ts';
 import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
-/** A deployment whose processes can use either authority. */
 class Deployment {
   readonly world = new World();
-  /** Names of the commands that all processes send, and `sql` for each statement. */
+  /** Contains the names of the commands that all processes send, and `sql` for each statement. */
   readonly calls: string[] = [];
   isDown = false;
-  /** If set, runs after the next write, whose response is then lost. */
+  /** Runs after the next write, whose response is then lost. */
   beforeLoss: (() => Promise<unknown>) | undefined;
-  /** Id of the only payment in PostgreSQL; undefined if there is none. */
   inPostgres: string | undefined;
 
   async record(settings: Readonly<Record<string, string>>): Promise<void> {
     await this.world.store.activity.recordSettings(settings);
   }
 
-  /** Starts a process of the functions. @returns its payment store */
   async start(authority: Authority): Promise<PaymentStore> {
     const { clock, entropy, store } = this.world;
     const platform: AuthorityPlatform = {
@@ -71,9 +68,8 @@ class Deployment {
 
 const request = paymentRequest('k');
 const operationId = chargeOperation(request.paymentId);
-/** Calls that a process sends to check the authority. */
 const CHECK = ['QueryCommand', 'GetCommand'];
-/** Calls that a process sends to read a record twice. It checks the authority once, before the first read. */
+/** A process checks the authority once, before the first read. */
 const READS = {
   dynamodb: [...CHECK, 'GetCommand', 'GetCommand'],
   postgres: [...CHECK, 'sql', 'sql'],

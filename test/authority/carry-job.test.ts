@@ -22,10 +22,7 @@ beforeEach(() => {
   [observed, failures, carried] = [[], [], []];
 });
 
-/**
- * Returns the job's tools with an outbox of the `waiting` chains. The prefix of a chain's id decides the result of its
- * copy.
- */
+/** The prefix of a chain's id decides the result of its copy. */
 function tools(oldestMs?: number) {
   const { jobMarks: marks } = new Stores(clock);
   return {

@@ -24,7 +24,6 @@ afterEach(async () => {
   for (const end of ends.splice(0)) await end();
 });
 
-/** A function with its own connection, as in a process that has just started. */
 function startFunction(url: string, number: number) {
   const credentials = fixed(parseServerUrl(asFunctions(url)));
   const database = openDatabase({ credentials, clock: { nowMs: () => Date.now() } });
@@ -38,7 +37,7 @@ function startFunction(url: string, number: number) {
   };
 }
 
-// Runs only in one of eight slices. The test is slow: it starts another server, and hundreds of logins take CPU time.
+// Slow: starts another server, and hundreds of logins take CPU time.
 inTurn(test, { place: 0, of: 8, otherwise: test.skip })(
   `${STARTS} functions that start at the same time on a server with ${MAX_CONNECTIONS} connections answer 201, or 503 with Retry-After`,
   async () => {
@@ -65,7 +64,6 @@ inTurn(test, { place: 0, of: 8, otherwise: test.skip })(
         'temporarily_unavailable',
       ]);
 
-    // The functions end, and their clients try again.
     await Promise.all(functions.map((each) => each.close()));
     const database = openTestDatabase(url, { connections: 1 });
     ends.unshift(() => database.close());

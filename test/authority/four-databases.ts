@@ -38,7 +38,6 @@ const SETTINGS: PostgresSettings = {
 };
 export const NAMES = databasesOf(SETTINGS).map(({ name }) => name);
 
-/** Time for which a process waits for databases that do not respond, in milliseconds. */
 const SILENT_MS = 1_000;
 
 interface Begun {
@@ -46,14 +45,12 @@ interface Begun {
   readonly statement: Statement;
 }
 
-/** Replaces some tools for one run of the command that moves a tenant. */
 export interface MoveChanges {
   readonly client?: DynamoDBDocumentClient;
   readonly database?: (name: string, given: Database) => Database;
   readonly pacing?: Pacing;
 }
 
-/** Four PostgreSQL databases on one server, with the names in {@link NAMES}. */
 export class FourDatabases {
   readonly #databases: ReadonlyMap<string, StoreDatabase>;
 
@@ -86,7 +83,7 @@ export class FourDatabases {
     for (const name of NAMES) await this.query(name, `TRUNCATE ${tables}`);
   }
 
-  /** Returns all rows of these databases as sorted texts, keyed by table. Excludes the table `tenant_move`. */
+  /** Returns the rows as sorted texts, keyed by table. */
   async rowsIn(...names: readonly string[]): Promise<Readonly<Record<string, readonly string[]>>> {
     const found: Record<string, readonly string[]> = {};
     for (const table of tablesOf(readMigrations()).filter((name) => name !== 'tenant_move')) {
@@ -100,13 +97,11 @@ export class FourDatabases {
     return found;
   }
 
-  /** Returns the rows of a database that contain one of these ids. */
   async rowsWith(name: string, ids: readonly string[]): Promise<readonly string[]> {
     const all = Object.values(await this.rowsIn(name)).flat();
     return all.filter((row) => ids.some((id) => row.includes(id)));
   }
 
-  /** Returns the ids of a tenant and of its payments and orders in a database. */
   async idsIn(name: string, tenant: TenantId): Promise<readonly string[]> {
     const text = 'SELECT chain_id FROM transition WHERE tenant_id = $1 AND sequence = 1';
     const rows = await this.query(name, text, tenant);
@@ -114,19 +109,16 @@ export class FourDatabases {
   }
 }
 
-/** A process of a sharded deployment: its stores, and the tools for its use cases. */
 export type Process = Awaited<ReturnType<ShardedDeployment['start']>>;
 
-/** A deployment on four databases, with its own simulated systems. */
+/** The deployment has its own simulated systems. */
 export class ShardedDeployment {
   readonly world = new World();
-  /** The statements that all processes have begun, in order. */
+  /** In the order in which all processes have begun the statements. */
   readonly begun: Begun[] = [];
-  /** Databases that refuse every statement: maps their names to the errors that they throw. */
+  /** A database with a name in this map refuses every statement with the error. */
   readonly away = new Map<string, Error>();
-  /** Called before each statement of a process. */
   before: (begun: Begun) => Promise<void> = async () => undefined;
-  /** Databases that do not respond. */
   readonly silent = new Set<string>();
   readonly #databases: FourDatabases;
 
@@ -134,7 +126,7 @@ export class ShardedDeployment {
     this.#databases = databases;
   }
 
-  /** Creates tenants until each database has one. @returns the first tenant of each database, by database name */
+  /** Returns the first tenant of each database, by database name. */
   async tenants(prefix: string): Promise<ReadonlyMap<string, TenantId>> {
     const found = new Map<string, TenantId>();
     for (let number = 0; found.size < NAMES.length; number += 1) {
@@ -145,7 +137,7 @@ export class ShardedDeployment {
     return found;
   }
 
-  /** @param names the databases of the deployment; empty for a deployment with DynamoDB */
+  /** @param names empty for a deployment with DynamoDB */
   async createTenant(text: string, names: readonly string[] = NAMES): Promise<TenantId> {
     const { client } = this.world.store.database;
     const { clock, entropy } = this.world;
@@ -160,7 +152,7 @@ export class ShardedDeployment {
     return new KnownDatabase({ client, registryTable: TABLES.registry, pacing: { clock, entropy } }, name);
   }
 
-  /** Reads the row of a tenant, as `payonce db move-tenant` does. */
+  /** Reads the row as `payonce db move-tenant` does. */
   async placeOf(id: TenantId, client = this.world.store.database.client): Promise<TenantPlace> {
     const { clock, entropy } = this.world;
     const place = await new TenantMoves(client, TABLES.registry, { clock, entropy }).read(id);
@@ -168,7 +160,6 @@ export class ShardedDeployment {
     return place;
   }
 
-  /** Returns the command that records an identity for a database. */
   knownAs(name: string, identity: number): PutCommand {
     const Item = { [KeyAttribute.partition]: RegistryRow.databases, [KeyAttribute.sort]: name, identity };
     return new PutCommand({ TableName: TABLES.registry, Item });
@@ -184,13 +175,13 @@ export class ShardedDeployment {
     return Item;
   }
 
-  /** Changes the database that the row of a tenant names, without moving the tenant's rows. */
+  /** Does not move the tenant's rows. */
   async change(id: TenantId, shard: string): Promise<void> {
     const { client } = this.world.store.database;
     await client.send(new PutCommand({ TableName: TABLES.registry, Item: { ...(await this.#row(id)), shard } }));
   }
 
-  /** Runs `payonce db move-tenant`. @param to the name of a database; undefined to abort */
+  /** Runs `payonce db move-tenant`; an undefined `to` aborts the move. */
   async move(id: TenantId, to: string | undefined, changes: MoveChanges = {}): Promise<void> {
     const { clock, entropy, store } = this.world;
     const { client = store.database.client, database = (_, given) => given, pacing = { clock, entropy } } = changes;
@@ -200,7 +191,7 @@ export class ShardedDeployment {
     await moveTenant({ client, tables: TABLES, pacing, source, target, progress: () => undefined }, move);
   }
 
-  /** Pays in a process that crashes after the charge, so its claim stays open. */
+  /** The process crashes after the charge, so its claim stays open. */
   async crash({ tools }: Process, request: CreatePayment): Promise<void> {
     const { world } = this;
     const died = new Error('the process died');
@@ -218,7 +209,6 @@ export class ShardedDeployment {
     });
   }
 
-  /** Starts a process with its own caches. */
   async start() {
     const { clock, store } = this.world;
     const platform: AuthorityPlatform = {
@@ -230,7 +220,7 @@ export class ShardedDeployment {
       instruments: QUIET_INSTRUMENTS,
       secretsManager: () => Promise.reject(new Error('no secret is read')),
       openDatabase: ({ database = '' }) => this.#counted(database),
-      // If no database is silent, waits without a time limit, because the machine may be slow.
+      // The machine may be slow, so there is no time limit if no database is silent.
       waitForOthers: () => (this.silent.size === 0 ? new Promise(() => undefined) : sleep(SILENT_MS)),
     };
     const { postgres } = await configuredAuthority(platform, TABLES);
@@ -240,7 +230,6 @@ export class ShardedDeployment {
     };
     return {
       ...postgres,
-      /** The tools for the use cases of payments and orders. */
       tools: {
         store: postgres.store,
         effects: postgres.approvals,

@@ -33,9 +33,7 @@ interface Raced {
   readonly outcome: CreatePaymentOutcome | RetryableError;
 }
 
-/**
- * Pays, and begins an import before the payment's call with this number; after the payment if there is no such call.
- */
+/** Begins the import after the payment if the payment has no call with this number. */
 async function race(before: number, continues: Continues): Promise<Raced> {
   const moving = await new MovingDeployment(database).begin();
   const { world } = moving;
@@ -99,7 +97,6 @@ describe.each<Continues>(['at_once', 'after_a_minute'])(
         expect({ point, violations }).toEqual({ point, violations: [] });
         outcomes.push(outcome instanceof RetryableError ? outcome.code : outcome.kind);
       }
-      // An import that begins early refuses the payment; a later one imports the completed payment.
       expect(outcomes).toEqual(expect.arrayContaining(['authority_importing', 'first']));
     });
   },

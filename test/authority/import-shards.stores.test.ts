@@ -42,7 +42,7 @@ function inB(of: ImportedTenants) {
 
 test('an import copies each tenant into one database, and a deployment with these databases continues with the imported rows', async () => {
   const { world } = own.deployment;
-  // If a tenant's row names a database, the import uses that database instead of the one that the hash selects.
+  // The import uses the database that a tenant's row names, not the one that the hash selects.
   const given = await own.deployment.createTenant('ten_given', []);
   const home = databaseOfNewTenant(given, NAMES) === 'c' ? 'd' : 'c';
   await own.deployment.change(given, home);
@@ -202,10 +202,6 @@ test('a process refuses requests for a database that lacks its imported payments
 
 const PAIR = ['first', 'b'];
 
-/**
- * Imports the payments of two tenants into two databases with these faults, and then repeats the import without
- * faults.
- */
 async function importWith(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const each = await ImportedTenants.begin(databases, PAIR);
   const { world } = each.deployment;

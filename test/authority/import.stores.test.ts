@@ -82,7 +82,6 @@ describe('an import', () => {
     await store.release(chargeOperation(released), openRecord(released).owner);
     await store.commit({ record: completedRecord(done), expects: 'open' });
 
-    // Effects, orphans, and entries of each queue.
     const effect = (eventId: string, rest: Partial<Effect> = {}): Effect => ({
       record: {
         operationId: callbackOperation(systemDigest, 'memory', eventId),
@@ -121,7 +120,6 @@ describe('an import', () => {
     );
     await store.postponeInquiry(undecided, { dueAtMs: at + 3_600_000, undecidable: true });
 
-    // An order, and three approvals: one waiting, one rejected and one approved.
     const { orderId } = orderRequest('imported');
     const first = firstOf(orderId);
     const more = nextOrderTransitions(systemDigest, first, draftsOf(first), requestedAt(first.occurredAtMs + 5));
@@ -203,7 +201,6 @@ describe('an import', () => {
       world.store.database.items(TABLES.idempotency).length,
     ];
 
-    // The connection is lost twice, each time after a part of the statements.
     for (const share of [6, 3]) {
       let left = (count * 4) / share;
       const interrupted = {
@@ -339,7 +336,6 @@ describe('an import with a difference', () => {
         kind: 'differs',
         differentRows: [{ table, key: expect.objectContaining(key) }],
       });
-      // The next import replaces the rows that the first import wrote.
       expect(await moving.finish()).toMatchObject({ kind: 'finished', differentRows: [] });
     },
   );
@@ -436,7 +432,6 @@ test('a running copy stops after an import has finished', async () => {
   expect(await copyChains(moving.tools({ database: rival }), QUIET)).toEqual({ kind: 'replaced' });
 });
 
-/** Imports two payments with these faults, and then repeats the import without faults. */
 async function importWith(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const own = await new MovingDeployment(database).begin();
   const { world } = own;

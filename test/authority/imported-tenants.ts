@@ -18,17 +18,14 @@ import { type FourDatabases, NAMES, ShardedDeployment } from './four-databases.t
 
 interface Changes {
   readonly client?: DynamoDBDocumentClient;
-  /** The names of the databases into which the payments are imported. @default all */
+  /** @default all */
   readonly names?: readonly string[];
   readonly database?: (name: string, given: Database) => Database;
 }
 
-/**
- * A deployment with DynamoDB whose payments are imported into several databases. It has one tenant for each database.
- */
+/** The deployment has one tenant for each database. */
 export class ImportedTenants {
   readonly deployment: ShardedDeployment;
-  /** Maps the name of each database to the tenant that an import copies into it. */
   readonly tenants = new Map<string, TenantId>();
   readonly #databases: FourDatabases;
 
@@ -37,7 +34,6 @@ export class ImportedTenants {
     this.deployment = new ShardedDeployment(databases);
   }
 
-  /** Empties the databases, and creates a deployment with one tenant for each database name in `names`. */
   static async begin(databases: FourDatabases, names: readonly string[] = NAMES): Promise<ImportedTenants> {
     await databases.empty();
     const own = new ImportedTenants(databases);
@@ -55,7 +51,7 @@ export class ImportedTenants {
     return paymentRequest(key, { tenantId: tenant, paymentId: paymentIdFor(key, tenant), ...changes });
   }
 
-  /** Corrects a payment. The operator uses the same idempotency key for each payment. */
+  /** The operator uses the same idempotency key for each payment. */
   correct(payment: PaymentId, effects: ApprovingStore, approvals?: ApprovalRules) {
     const reversal = { kind: 'reverse', sequence: 2 } as const;
     const { clock, entropy } = this.deployment.world;
@@ -73,7 +69,6 @@ export class ImportedTenants {
     );
   }
 
-  /** Returns the tools of `payonce db import`. */
   tools({
     client = this.deployment.world.store.database.client,
     names = NAMES,
@@ -89,7 +84,6 @@ export class ImportedTenants {
     return finishImport(this.tools(changes), { segments: 2, progress: () => undefined });
   }
 
-  /** Returns the rows of tenants that are not in the database of their tenant, as `tenants` maps it. */
   async misplaced(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const [home, tenant] of this.tenants) {

@@ -17,7 +17,7 @@ beforeAll(async () => {
 });
 afterAll(() => databases.close());
 
-/** The action of the next run of the command: finish the move to `c`, or abort it if undefined. */
+/** Undefined aborts the move to `c`; otherwise, the next run of the command finishes it. */
 type Next = 'c' | undefined;
 
 async function begin(): Promise<MovedTenant> {
@@ -30,7 +30,7 @@ async function begin(): Promise<MovedTenant> {
   return moved;
 }
 
-/** Returns the tools of a run. The plan of `actor` decides which calls fail or are suspended. */
+/** The plan of `actor` decides which calls fail or are suspended. */
 function planned({ deployment }: MovedTenant, actor: Actor): MoveChanges {
   return {
     client: deployment.world.store.database.clientWith((command, apply) => actor.call(command, SDK_ERRORS, apply)),
@@ -38,7 +38,7 @@ function planned({ deployment }: MovedTenant, actor: Actor): MoveChanges {
   };
 }
 
-/** Finishes or aborts the move without faults. @returns the violated guarantees */
+/** Returns the violated guarantees. */
 async function finish(moved: MovedTenant, next: Next): Promise<readonly string[]> {
   try {
     await moved.deployment.move(moved.tenant, next);
@@ -52,7 +52,6 @@ async function finish(moved: MovedTenant, next: Next): Promise<readonly string[]
   }
 }
 
-/** Makes requests for the tenant, and returns the violated guarantees. */
 async function use(moved: MovedTenant): Promise<readonly string[]> {
   const { deployment, tenant } = moved;
   const { world } = deployment;
@@ -78,7 +77,6 @@ async function use(moved: MovedTenant): Promise<readonly string[]> {
   ];
 }
 
-/** Moves the tenant with these faults. Another run finishes or aborts the move without faults. */
 async function moveWith(faults: readonly PlannedFault[], next: Next): Promise<HistoryRun> {
   const moved = await begin();
   const plan = new FaultPlan(faults);
@@ -88,10 +86,7 @@ async function moveWith(faults: readonly PlannedFault[], next: Next): Promise<Hi
   return { calls, violations: [...(await finish(moved, next)), ...(await use(moved))] };
 }
 
-/**
- * Suspends a run before one of its calls. In the meantime, another run finishes or aborts the move, and the tenant
- * writes. Then the suspended run continues, and must not change any row.
- */
+/** The suspended run must not change any row. */
 async function moveSuspended([fault]: readonly PlannedFault[], next: Next): Promise<HistoryRun> {
   const moved = await begin();
   const plan = new FaultPlan();

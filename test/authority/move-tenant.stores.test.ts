@@ -41,10 +41,7 @@ function found<Value>(value: Value | undefined): Value {
   return value;
 }
 
-/**
- * Suspends the next statement of this name.
- * @returns `held`, which resolves when the statement is suspended, and `release`, which continues the statement
- */
+/** `held` resolves when the statement is suspended; `release` continues it. */
 function suspend(statement: string) {
   const [held, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
   deployment.before = async ({ statement: { name } }) => {
@@ -125,7 +122,7 @@ describe('a tenant', () => {
         TENANT_TABLES.map(async (table) => [table, await moved.jsonIn('b', table)] as const),
       );
       await deployment.move(tenant, 'c');
-      // Simulates that the earlier database is restored to a time before or during the move.
+      // The earlier database is restored to a time before or during the move.
       await databases.query('b', 'DELETE FROM tenant_move');
       if (role !== 'none') await databases.query('b', 'INSERT INTO tenant_move VALUES ($1, 0, $2)', tenant, role);
       for (const [table, rows] of copies)

@@ -16,12 +16,12 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { TABLES } from '../world/tables.ts';
 import { type FourDatabases, type MoveChanges, type Process, ShardedDeployment } from './four-databases.ts';
 
-/** The parts of the request `paid` that are stored in rows of their own. */
+/** Stored in rows of their own. */
 export const NOTED = { reference: 'order-1', description: 'two shirts' };
-/** The part of the request `open` that is stored in a row of its own. */
+/** Stored in a row of its own. */
 export const OPEN = { reference: 'order-2' };
 
-/** A tenant that is moved from the database `b`, and tenants in `b` and `c` that stay. */
+/** The tenant is moved from the database `b`; the neighbors in `b` and `c` stay. */
 export class MovedTenant {
   readonly deployment: ShardedDeployment;
   readonly tenant: TenantId;
@@ -39,7 +39,6 @@ export class MovedTenant {
     this.neighbors = neighbors;
   }
 
-  /** Empties the databases, and creates the tenants in a new deployment. */
   static async begin(databases: FourDatabases): Promise<MovedTenant> {
     await databases.empty();
     const deployment = new ShardedDeployment(databases);
@@ -60,17 +59,13 @@ export class MovedTenant {
     return paymentRequest(key, { tenantId: owner, paymentId: paymentIdFor(key, owner), ...changes });
   }
 
-  /** Makes a payment in a new process, and returns its request. */
   async pay(key: string, changes: Partial<CreatePayment> = {}): Promise<CreatePayment> {
     const request = this.requestOf(key, changes);
     await this.deployment.world.answered(request, (await this.deployment.start()).tools);
     return request;
   }
 
-  /**
-   * Reverses the postings of the second transition of a payment.
-   * @param isApproved true if a second person must approve the correction
-   */
+  /** @param isApproved true if a second person must approve the correction */
   correct({ tools }: Process, payment: CreatePayment, key = 'corrected', isApproved = false) {
     const reversal = { kind: 'reverse', sequence: 2 } as const;
     const { clock } = this.deployment.world;
@@ -102,7 +97,7 @@ export class MovedTenant {
     return process.erase({ ...draft, action: 'payment.erased' });
   }
 
-  /** Makes requests of the tenant `owner`, so that its database contains rows of every kind. */
+  /** The database of `owner` then contains rows of every kind. */
   async useAll(process: Process, owner: TenantId): Promise<void> {
     const { world } = this.deployment;
     const { tools } = process;
@@ -133,19 +128,16 @@ export class MovedTenant {
     return this.#databases.rowsIn(...names);
   }
 
-  /** Returns all rows of a table as a JSON array. */
   async jsonIn(name: string, table: string): Promise<string> {
     const [row] = await this.#databases.query(name, `SELECT json_agg(own)::text AS rows FROM ${table} AS own`);
     return (row?.['rows'] as string | null) ?? '[]';
   }
 
-  /** Returns the rows of a database that contain one of these ids. */
   async rowsWith(name: string, ids: readonly string[]): Promise<readonly string[]> {
     const all = Object.values(await this.rowsIn(name)).flat();
     return all.filter((row) => ids.some((id) => row.includes(id)));
   }
 
-  /** Returns the ids of a tenant and of its payments and orders in a database. */
   idsIn(name: string, owner = this.tenant): Promise<readonly string[]> {
     return this.#databases.idsIn(name, owner);
   }
@@ -156,9 +148,7 @@ export class MovedTenant {
     return (await client.send(get)).Item !== undefined;
   }
 
-  /**
-   * Returns tools for a move that call `act` before each wait of IMPORT_WAITS_MS, with the number of the wait (from 1).
-   */
+  /** Calls `act` before each wait of IMPORT_WAITS_MS. The first wait has the number 1. */
   waiting(act: (wait: number) => Promise<void>): MoveChanges {
     const { clock, entropy } = this.deployment.world;
     let waits = 0;
@@ -172,10 +162,7 @@ export class MovedTenant {
     return { pacing: { clock: observed, entropy } };
   }
 
-  /**
-   * Returns tools for a move that call `act` once, before the first call with the name `point`. The point `switch` is
-   * the write that changes the tenant's database.
-   */
+  /** The point `switch` is the write that changes the tenant's database. */
   before(point: string, act: () => Promise<unknown>): MoveChanges {
     let isDone = false;
     return this.beforeEach(async (found) => {
@@ -185,10 +172,6 @@ export class MovedTenant {
     });
   }
 
-  /**
-   * Returns tools for a move that call `act` before each DynamoDB command and PostgreSQL statement, with the name of
-   * the command or statement.
-   */
   beforeEach(act: (point: string) => Promise<unknown>): MoveChanges {
     return {
       client: this.deployment.world.store.database.clientWith(async (command, apply, sent) => {

@@ -44,7 +44,7 @@ import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'moved';
 const SHARDS = 'payonce:postgresShards';
-/** The setting of the second database, as a project writes it. The local AWS replaces the host. */
+/** The local AWS replaces the host. */
 const PROJECT = { [SHARDS]: '[{"name":"b","host":"b.example"}]' };
 const ON_POSTGRES = payonceWith(PROJECT, 'postgres').context;
 const DATABASES = localDatabases(PROJECT);
@@ -63,14 +63,12 @@ let directory: string;
 let postgres: RunningPostgres;
 let aws: LocalAws;
 const ended: (() => Promise<void>)[] = [];
-/** The databases, and one tenant in each. Both maps are keyed by the name of the database. */
+/** Both maps are keyed by the name of the database. */
 const databases = new Map<Name, OpenDatabase>();
 const tenants = new Map<Name, Tenant>();
-/**
- * The responses to the requests before the import, keyed by the name of the tenant's database and the idempotency key.
- */
+/** Keyed by the name of the tenant's database and the idempotency key. */
 const answered = new Map<string, ApiAnswer>();
-/** True after the payments were moved to PostgreSQL. The later tests fail if it is false. */
+/** The later tests fail if it is false. */
 let isMoved = false;
 
 // The directory is created in a hook, so that a skipped test creates none.
@@ -106,7 +104,6 @@ const urlOf = (name: Name): string => onDatabase(postgres.url, DATABASES[NAMES.i
 const query = (name: Name, text: string, ...values: readonly unknown[]) =>
   found(databases.get(name)).run(sql(text, ...values));
 
-/** Creates tenants until each database has one. */
 async function createTenants(): Promise<void> {
   const administration = new TenantAdministration(client, aws.tables, 'drill');
   for (let number = 0; tenants.size < NAMES.length; number += 1) {
@@ -122,7 +119,6 @@ async function createTenants(): Promise<void> {
 const shown = async ({ api }: Tenant, payment: unknown) =>
   (await api.send('GET', `/v1/payments/${String(payment)}`)).json;
 
-/** Makes a payment, and waits until it has the given status. */
 async function paid(tenant: Tenant, key: string, body: Record<string, unknown> = {}, status = 'succeeded') {
   const answer = await tenant.api.payUntilAnswered({ key, body });
   await until(async () => (await shown(tenant, answer.json['id']))['status'] === status || undefined);
@@ -139,7 +135,6 @@ async function refunded(tenant: Tenant, payment: unknown, amount: number): Promi
   await until(async () => (await shown(tenant, payment))['amount_refunded'] === amount || undefined);
 }
 
-/** Reports whether DynamoDB has a copy of the personal data of a payment. */
 async function hasCopy(id: PaymentId): Promise<boolean> {
   const get = new GetCommand({ TableName: aws.tables.registry, Key: detailsKey(id), ConsistentRead: true });
   return (await client.send(get)).Item !== undefined;
@@ -147,7 +142,6 @@ async function hasCopy(id: PaymentId): Promise<boolean> {
 
 const textOf = ({ text, headers }: ApiAnswer) => [text, headers.get('idempotency-replayed')];
 
-/** Checks that a tenant's writes get 503, while its reads continue. */
 async function expectStopped(tenant: Tenant, key: string, read: unknown): Promise<void> {
   const { status, json, headers } = await tenant.api.pay({ key });
   const refusal = [status, json['code'], headers.get('retry-after')];
@@ -155,13 +149,12 @@ async function expectStopped(tenant: Tenant, key: string, read: unknown): Promis
   expect((await tenant.api.send('GET', `/v1/payments/${String(read)}`)).status).toBe(200);
 }
 
-/** Returns the ids of a tenant and of its payments in its database. */
 async function idsOf(name: Name, { id }: Tenant): Promise<readonly string[]> {
   const rows = await query(name, 'SELECT chain_id FROM transition WHERE tenant_id = $1 AND sequence = 1', id);
   return [id, ...rows.map(({ chain_id: chain }) => String(chain))];
 }
 
-/** Returns the rows of a database that contain one of these ids, except the rows about moves. */
+/** Leaves out the rows about moves. */
 async function rowsWith(name: Name, ids: readonly string[]): Promise<readonly string[]> {
   const tables = tablesOf(readMigrations()).filter((table) => table !== 'tenant_move');
   const rows = await Promise.all(tables.map((table) => query(name, `SELECT own::text AS row FROM ${table} AS own`)));

@@ -22,9 +22,6 @@ type Around = <Result>(command: string, apply: () => Promise<Result>) => Promise
 
 const AT_ONCE: Around = (_command, apply) => apply();
 
-/**
- * A deployment with payments in an in-memory DynamoDB, and an empty PostgreSQL database into which they are imported.
- */
 export class MovingDeployment {
   readonly world: World;
   readonly #database: StoreDatabase;
@@ -34,18 +31,13 @@ export class MovingDeployment {
     this.world = new World(options);
   }
 
-  /** Empties the database, and records that DynamoDB is the authority. */
   async begin(): Promise<this> {
     for (const table of tablesOf(readMigrations())) await this.#database.owner.run(sql(`TRUNCATE ${table}`));
     await this.world.store.activity.recordSettings({ authority: 'dynamodb' });
     return this;
   }
 
-  /**
-   * Starts a process.
-   * @param around called for each call to DynamoDB
-   * @returns its payment store, and its store of approvals and effects
-   */
+  /** @param around called for each call to DynamoDB */
   async start(authority: Authority, around: Around = AT_ONCE) {
     const { clock, entropy, store } = this.world;
     const platform: AuthorityPlatform = {
@@ -64,7 +56,6 @@ export class MovingDeployment {
     return { store: own, effects: postgres?.approvals ?? new DynamoDbApprovals(client, TABLES, pacing, own) };
   }
 
-  /** Returns the tools of `payonce db import`. */
   tools(
     {
       client = this.world.store.database.client,
@@ -80,7 +71,7 @@ export class MovingDeployment {
     return finishImport(tools, { segments: 2, progress: () => undefined });
   }
 
-  /** Returns the PostgreSQL stores, without the authority check. */
+  /** Makes no authority check. */
   postgres() {
     const { pacing, client } = this.tools();
     const observer = { stopped: () => undefined, failed: () => undefined, observed: () => undefined };

@@ -7,10 +7,6 @@ import { RUN } from '../support/causes.ts';
 
 const away = () => Promise.reject(new Error('away'));
 
-/**
- * Returns a database that, depending on `state`, has copied all rows, does not respond, or has a row that cannot be
- * copied.
- */
 function database(
   harness: ReconcileHarness,
   state: 'available' | 'unavailable' | 'one row cannot be copied',

@@ -19,19 +19,15 @@ import { localAws } from '../support/local-aws.ts';
 
 const POLICY = 'Database';
 
-/** A deployed payments function that stores payments in PostgreSQL. */
 export interface PaymentsOnPostgres extends AsyncDisposable {
-  /** Base address of the API. */
   readonly apiUrl: string;
-  /** Name of the payments function. */
   readonly name: string;
   readonly query: (text: string, ...values: readonly unknown[]) => Promise<readonly Record<string, unknown>[]>;
 }
 
 /**
- * Returns the deployed payments function if the run deployed the stacks on PostgreSQL. Otherwise, deploys a second
- * payments function with its own database next to the stacks on DynamoDB, because deploying more stacks would take
- * minutes.
+ * If the run deployed the stacks on DynamoDB, deploys a second payments function with its own database, because
+ * deploying more stacks would take minutes.
  */
 export async function paymentsOnPostgres(): Promise<PaymentsOnPostgres> {
   const aws = localAws();
@@ -80,10 +76,7 @@ async function secondFunction(): Promise<PaymentsOnPostgres> {
   };
 }
 
-/**
- * Starts a proxy of the local DynamoDB that returns PostgreSQL as the recorded authority. The stacks recorded DynamoDB
- * as their authority, so no function could use PostgreSQL without the proxy.
- */
+/** The stacks recorded DynamoDB as their authority, so no function could use PostgreSQL without the proxy. */
 async function dynamoDbBegunWithPostgres(awsEndpoint: string) {
   const server = createServer((incoming, outgoing) => {
     const { method, headers } = incoming;
@@ -109,7 +102,7 @@ async function dynamoDbBegunWithPostgres(awsEndpoint: string) {
   };
 }
 
-/** Bundles the payments function with the PostgreSQL stores. @returns a ZIP archive */
+/** Returns a ZIP archive. */
 async function codeIn(directory: string): Promise<Uint8Array> {
   const bundles = join(directory, 'bundles');
   bundleWithPostgres(bundles, ['payments']);

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 import { type PaymentsOnPostgres, paymentsOnPostgres } from './payments-on-postgres.ts';
 
 const aws = localAws();
-/** Client of the deployed stacks. Its list requests are served from DynamoDB. */
+/** List requests of this client are served from DynamoDB. */
 const deployed = new ApiClient(aws, aws.apiKey);
 const run = crypto.randomUUID();
 let payments: PaymentsOnPostgres;

@@ -55,7 +55,6 @@ function recover(resumed = async (_id: string, _sinceMs: number): Promise<void> 
   );
 }
 
-/** Writes a payment with a refund to PostgreSQL, and copies both transitions to the DynamoDB tables. */
 async function copiedPayment(key: string): Promise<{ readonly id: PaymentId; readonly refund: Transition }> {
   const id = paymentIdFor(key);
   const first = firstWithNotes(id);
@@ -70,7 +69,7 @@ test('a recovery copies missing transitions and details, resumes stopped chains,
   const whole = await copiedPayment('whole');
   const { id: stopped, refund } = await copiedPayment('stopped');
   const before = [copies.ledger(id), copies.details(id)];
-  // Simulates a restore of the tables to the time after the first transition.
+  // The tables are restored to the time after the first transition.
   for (const each of [id, stopped]) await copies.loseCopies(each, 2);
   for (const part of ['ref_1', 'dec_1']) await copies.loseDetails(id, part);
   await copies.write(refundAfter(refund));

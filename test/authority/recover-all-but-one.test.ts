@@ -8,7 +8,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { Api } from '../world/api.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Recovers a database from a Ledger with two payments, `good` and `bad`. The rows of `bad` are unreadable. */
+/** The rows of `bad` are unreadable. */
 async function recoverTwo(changes: { readonly owns?: (tenant: TenantId) => Promise<boolean | undefined> }) {
   const api = new Api();
   const [bad] = [await api.paid('bad'), await api.paid('good')];

@@ -59,13 +59,12 @@ function recover(of = copies, tools: Partial<Parameters<typeof recoverPostgres>[
   return recoverPostgres(all, 2, () => undefined);
 }
 
-/** Deletes the rows after a transition, as a restore to an earlier point in time does. */
+/** A restore to an earlier point in time has this effect. */
 async function restoreTo(id: ChainId, sequence: number): Promise<void> {
   for (const table of ['transition', 'posting', 'details', 'outbox'])
     await database.owner.run(sql(`DELETE FROM ${table} WHERE chain_id = $1 AND sequence > $2`, id, sequence));
 }
 
-/** Returns the rows of a chain in PostgreSQL. */
 async function rowsOf(id: ChainId) {
   const read = (table: string, order: string) =>
     database.run(sql(`SELECT * FROM ${table} WHERE chain_id = $1 ORDER BY ${order}`, id));
@@ -213,7 +212,6 @@ describe('a recovered chain', () => {
 });
 
 describe('a chain that cannot be recovered completely', () => {
-  /** Writes a payment with an outcome and a refund, copies it, and restores PostgreSQL to the given transition. */
   async function restored(moment: number) {
     const id = newId();
     const pending = pendingTransition(id);
@@ -330,15 +328,12 @@ test('a transition counts as recovered even if the response to its write was los
 });
 
 interface Race {
-  /**
-   * A rival continues the chain in PostgreSQL before the recovery's call with this number. Undefined without a rival.
-   */
+  /** A rival continues the chain in PostgreSQL before the recovery's call with this number. */
   readonly rivalAt?: number;
 }
 
 let histories = 0;
 
-/** Recovers a chain with these faults while a rival may continue it, and then repeats the recovery without faults. */
 async function recoverWith(faults: readonly PlannedFault[], { rivalAt }: Race): Promise<HistoryRun> {
   histories += 1;
   const own = new Copies(database);

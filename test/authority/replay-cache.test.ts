@@ -30,7 +30,6 @@ beforeEach(() => {
 
 const inSeconds = (seconds: number): number => clock.nowMs() / 1000 + seconds;
 
-/** Returns the cache of a new process. */
 function cache(client = database.client, fraction = 0): TableReplayCache {
   return new TableReplayCache({
     client,

@@ -37,7 +37,7 @@ function newRequest() {
   return paymentRequest(`cached-${made}`, { metadata: METADATA });
 }
 
-/** Returns the tools of a new process with an empty in-process cache. */
+/** The in-process cache of a new process is empty. */
 function newProcess(client = copies.tables.client) {
   const { clock } = copies;
   const pacing = { clock, entropy: countingEntropy() };

@@ -35,7 +35,7 @@ import { World, type WorldTools } from '../world/world.ts';
 const ENVIRONMENT = 'restored-postgres';
 const client = documentClient(dynamoDbClient());
 
-/** Creates stacks without tables. Commands read the names of the tables from the outputs of these stacks. */
+/** Commands read the names of the tables from the outputs of these stacks. */
 async function createStacks(tables: LocalAws['tables'], replayCache: string): Promise<void> {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const cloudFormation = new CloudFormationClient({ endpoint, region, credentials: CREDENTIALS });
@@ -61,7 +61,6 @@ async function createStacks(tables: LocalAws['tables'], replayCache: string): Pr
   cloudFormation.destroy();
 }
 
-/** Starts a separate PostgreSQL server with Payonce's tables. `save` and `restore` back up and restore its data. */
 async function startRestorable() {
   const { server, url: address } = await startServer('postgres-server.ts');
   const { url } = await createDatabase(address);
@@ -88,7 +87,6 @@ async function startRestorable() {
 
 type Server = Awaited<ReturnType<typeof startRestorable>>;
 
-/** A deployment that stores payments in PostgreSQL and copies them to the DynamoDB API. */
 class Deployment {
   readonly world: World;
   readonly stopped: string[] = [];
@@ -108,7 +106,7 @@ class Deployment {
     return toolsOn(this.#server.database, this.world.clock);
   }
 
-  /** Copies the waiting chains, as the job `carry` does. */
+  /** Works as the job `carry` does. */
   async copy(): Promise<void> {
     const failed = (_: string, error: unknown): never => {
       throw error;
@@ -128,7 +126,6 @@ class Deployment {
     });
   }
 
-  /** Returns the Ledger rows of payments, ordered by key. */
   async ledger(): Promise<readonly string[]> {
     const { Items = [] } = await client.send(new ScanCommand({ TableName: this.#tables.ledger, ConsistentRead: true }));
     return Items.filter(({ pk }) => String(pk).startsWith(LedgerRow.payment))
@@ -145,7 +142,6 @@ class Deployment {
 const refund = (of: CreatePayment, key: string, amountMinor: number) =>
   change(of, key, { kind: 'refund', amountMinor });
 
-/** Returns the tools of functions that are deployed with the setting `claimsLost`. */
 function claimsLost({ processor }: World): Pick<WorldTools, 'processor'> {
   return { processor: { ...processor, abilities: { ...processor.abilities, claimsLost: true } } };
 }

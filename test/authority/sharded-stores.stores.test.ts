@@ -41,7 +41,7 @@ beforeEach(() => {
   deployment = new ShardedDeployment(databases);
 });
 
-/** Creates the tenant of the fixtures, which is not in the first database, and starts a process. */
+/** The tenant of the fixtures is not in the first database. */
 async function startWithFixture() {
   await deployment.createTenant('ten_fixture');
   expect(await deployment.shardOf(tenantId('ten_fixture'))).not.toBe('first');
@@ -286,7 +286,7 @@ describe('the tenants of a deployment', () => {
     await deployment.world.answered(request, tools);
     return request.paymentId;
   };
-  /** Corrects a payment. The operator uses the same idempotency key for each payment. */
+  /** The operator uses the same idempotency key for each payment. */
   const correct = (payment: PaymentId, effects: ApprovingStore, approvals?: ApprovalRules) => {
     const reversal = { kind: 'reverse', sequence: 2 } as const;
     return correctLedger(

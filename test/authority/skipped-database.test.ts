@@ -7,10 +7,6 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 const REFUSED = new TerminalError('store_refused', 'the role may not read the table');
 
-/**
- * Returns the stores of three databases, with one row on each page. The rows of the databases `unreadable` cannot be
- * read.
- */
 function storesOf(unreadable: readonly string[]) {
   const skipped: string[] = [];
   const databaseOf = (name: string) => {
@@ -34,10 +30,6 @@ function storesOf(unreadable: readonly string[]) {
   return { ...shardedStores(shards), skipped };
 }
 
-/**
- * Reads the pages of due holds until the last page or an error. Each page starts after the last row of the previous
- * page.
- */
 async function holdsIn({ holds }: Pick<ReturnType<typeof storesOf>, 'holds'>) {
   const found: string[] = [];
   const read = async (cursor?: string): Promise<void> => {
