@@ -14,8 +14,8 @@ import { requestedAt } from '../support/causes.ts';
 const WEEK_SECONDS = 7 * 24 * 60 * 60;
 
 /**
- * Makes a payment with the same claim, processor request and commit as `createPayment`. It leaves out the takeover, the
- * replay and the handling of rivals, so the difference between the two is the cost of these parts.
+ * Makes the same claim, processor request and commit as `createPayment`. Leaves out the takeover, the replay and the
+ * handling of rivals, so the difference between the two is the cost of these parts.
  */
 export async function payByHand(tools: CreatePaymentTools, request: CreatePayment): Promise<void> {
   const { store, digest, clock, entropy } = tools;

@@ -11,10 +11,7 @@ import type { EventUnits } from './bench-event-units.ts';
 import { PartitionMeter } from './bench-partition-meter.ts';
 import { typicalPayment, typicalTools } from './bench-typical-payment.ts';
 
-/**
- * Makes payments with a reference, projects their events, and delivers their webhooks to one endpoint. Returns a meter
- * of all writes, and of the reads by key.
- */
+/** The meter counts all writes, and the reads by key. */
 export async function paidCapacity(payments: number, more: Partial<CreatePayment> = {}): Promise<PartitionMeter> {
   const clock = new SimulatedClock();
   const database = new MemoryDynamoDb({ tables: TABLE_SHAPES, nowMs: () => clock.nowMs() });
@@ -42,17 +39,14 @@ export async function paidCapacity(payments: number, more: Partial<CreatePayment
   return meter;
 }
 
-/**
- * Returns the units of the busiest partition in `places`. A place is a table or index, optionally followed by a
- * partition prefix.
- */
+/** A place is a table or index, optionally followed by a partition prefix. */
 const busiestOf = (meter: PartitionMeter, ...places: readonly string[]): number =>
   Math.max(
     ...meter.busiest().flatMap(([place, units]) => (places.some((each) => place.startsWith(each)) ? [units] : [])),
   );
 
 /**
- * Renders the capacity table of docs/proof/benchmarks.md.
+ * docs/proof/benchmarks.md contains the table.
  *
  * @param one meter of one payment
  * @param many meter of a thousand payments in one second

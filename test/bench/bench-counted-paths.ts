@@ -30,29 +30,24 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 import { reconcilingOfMonth } from './bench-reconcile.ts';
 import { typicalPayment, typicalProcessor, typicalTools } from './bench-typical-payment.ts';
 
-/** DynamoDB usage of one code path, for example of a payment or a job run. */
 export interface CountedPath {
-  /** Write units, indexes included. */
+  /** Includes indexes. */
   readonly writeUnits: number;
-  /** Write units of transitions and personal data, which are copies if PostgreSQL is the authority. */
+  /** These units are for transitions and personal data, which are copies if PostgreSQL is the authority. */
   readonly copyUnits: number;
-  /** Number of item and page reads. Each reads at most four kilobytes, so it costs at most one read unit. */
+  /** Each item or page read has at most four kilobytes, so it costs at most one read unit. */
   readonly reads: number;
-  /** Bytes that the path adds to each table, without the copies in indexes. Rows count even if they expire later. */
+  /** Leaves out the copies in indexes. Rows count even if they expire later. */
   readonly storedBytes: Readonly<Record<string, number>>;
 }
 
-/**
- * Storage overhead that DynamoDB adds to each item, in bytes (Amazon DynamoDB developer guide, "Item sizes and
- * formats").
- */
+/** DynamoDB adds this overhead to each item (Amazon DynamoDB developer guide, "Item sizes and formats"). */
 const OVERHEAD_BYTES = 100;
 
 function keysOf({ input }: BatchGetCommand): number {
   return Object.values(input.RequestItems ?? {}).reduce((sum, { Keys = [] }) => sum + Keys.length, 0);
 }
 
-/** An in-memory DynamoDB that counts the write units, reads and stored bytes of the production stores. */
 class CountedWorld {
   readonly clock = new SimulatedClock();
   readonly #meter = new PartitionMeter(TABLE_SHAPES);
@@ -91,8 +86,7 @@ class CountedWorld {
 }
 
 /**
- * Counts the paths of docs/operate/costs.md. The event, commission and webhook of a payment use its stores; each other
- * path has new stores.
+ * The event, commission and webhook of a payment use its stores; each other path has new stores.
  *
  * @param reconciled counts the comparisons of a month, which takes longer than all other paths
  */
@@ -161,10 +155,7 @@ async function callbackPath(): Promise<CountedPath> {
   return world.count(() => receiveCallback(tools, callback('evt_counted', charge.chargeId)));
 }
 
-/**
- * Counts a job run that finds no work, from the executor's call to the end of the run. The reads of the job's queues
- * are not included.
- */
+/** Counts from the executor's call to the end of the run. The reads of the job's queues are not included. */
 async function runPath(): Promise<CountedPath> {
   const world = new CountedWorld();
   const { client, pacing, clock } = world;
@@ -185,15 +176,15 @@ async function runPath(): Promise<CountedPath> {
 const SETTLED_MS = 5 * 60_000;
 
 /**
- * Returns the average read units of a job run that finds no work, weighted by how often each job runs. The queries are
- * those of the deployed functions.
+ * Returns an average of read units, weighted by how often each job runs. The queries are those of the deployed
+ * functions.
  */
 async function idleReads(): Promise<number> {
   const system = await SimulatedSystem.begin(1);
   let units = 0;
   const { database } = system.account;
   const isVoid = database.isVoid.bind(database);
-  // Called for each query. A query of an empty partition costs half a unit, or one unit when consistent.
+  // A query of an empty partition costs half a unit, or one unit when consistent.
   database.isVoid = (query) => {
     units += query.ConsistentRead === true ? 1 : 0.5;
     return isVoid(query);

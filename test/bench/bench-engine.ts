@@ -8,10 +8,6 @@ import { DynamoDbStore } from '../../lambdas/payments/store/dynamodb-store.ts';
 import type { CreatePaymentTools } from '../../lambdas/payments/use/create-payment.ts';
 import { createSandboxInProcess, type SandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/**
- * Returns the tools of one engine process on the DynamoDB API. The process uses the real clock, the real store and an
- * in-process sandbox.
- */
 export function engineProcess(
   client: DynamoDBClient,
   tables: StoreTables,
@@ -21,7 +17,7 @@ export function engineProcess(
     store: new DynamoDbStore(documentClient(client), tables, { clock: systemClock, entropy: systemEntropy }),
     processor,
     runner: idempotentRunner,
-    // Each process has its own cache: the cached responses differ between processes.
+    // The cached responses differ between processes.
     replays: new ProcessReplayCache(),
     clock: systemClock,
     entropy: systemEntropy,

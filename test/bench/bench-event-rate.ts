@@ -22,14 +22,11 @@ import { TABLES } from '../world/tables.ts';
 interface BatchSettings {
   readonly memoryMb: number;
   readonly batch: number;
-  /**
-   * Number of concurrent executions: concurrent batches of one shard (`ParallelizationFactor`), or the maximum
-   * concurrency of a queue.
-   */
+  /** Concurrent batches of one shard (`ParallelizationFactor`), or the maximum concurrency of a queue. */
   readonly atOnce: number;
 }
 
-/** Number of calls to each AWS service, for one event or for one batch. */
+/** Number of calls for one event or for one batch. */
 interface EventCalls {
   readonly dynamodb: number;
   readonly bus: number;
@@ -37,10 +34,7 @@ interface EventCalls {
 
 const PAYMENTS = 100;
 
-/**
- * Returns the calls per event that the relay and the projector make for a full batch of events. Each event belongs to a
- * different payment with a reference.
- */
+/** Each event belongs to a different payment with a reference. The batch is full. */
 async function eventCalls(): Promise<{ readonly relay: EventCalls; readonly projector: EventCalls }> {
   const clock = new SimulatedClock();
   const entropy = countingEntropy();
@@ -89,12 +83,8 @@ function paid(number: number, nowMs: number): readonly Transition[] {
   return [first, nextTransition(systemDigest, chainOf([first]), { type, payment, postings }, requestedAt(nowMs))];
 }
 
-/**
- * Memory size that gives a function one full CPU, in megabytes (AWS Lambda developer guide, "Configure Lambda function
- * memory").
- */
+/** Gives a function one full CPU (AWS Lambda developer guide, "Configure Lambda function memory"). */
 const MB_OF_A_PROCESSOR = 1_769;
-/** Returns the share of a CPU that a function has, at most 1. */
 export function cpuShare(memoryMb: number): number {
   return Math.min(1, memoryMb / MB_OF_A_PROCESSOR);
 }
@@ -103,9 +93,9 @@ export function cpuShare(memoryMb: number): number {
 const WAIT_MS = { dynamodb: 5, bus: 40 };
 
 /**
- * Returns the events per second. A batch takes its CPU time plus the latencies of its sequential calls.
+ * A batch takes its CPU time plus the latencies of its sequential calls.
  *
- * @param cpuMs CPU time of one event, in milliseconds
+ * @param cpuMs CPU time of one event
  * @param rounds number of sequential calls in a batch
  */
 function eventRate({ memoryMb, batch, atOnce }: BatchSettings, cpuMs: number, rounds: EventCalls): number {
@@ -113,17 +103,16 @@ function eventRate({ memoryMb, batch, atOnce }: BatchSettings, cpuMs: number, ro
   return Math.floor((atOnce * batch * 1_000) / batchMs);
 }
 
-/** The functions that handle the event of a payment. */
 export type EventFunction = 'relay' | 'projector' | 'fanOut' | 'sender';
 export type EventSettings = Readonly<Record<EventFunction, BatchSettings>>;
-/** CPU time of one event in each function, in milliseconds. */
+/** In milliseconds for one event. */
 export type EventCpu = Readonly<Record<EventFunction, number>>;
 
 interface Handling {
   readonly title: string;
   /**
-   * Number of sequential calls of a batch. The relay reads ten first transitions concurrently and makes five concurrent
-   * calls to the bus.
+   * Sequential calls only. The relay reads ten first transitions concurrently and makes five concurrent calls to the
+   * bus.
    */
   readonly rounds: EventCalls;
 }
@@ -135,11 +124,7 @@ export const EVENT_FUNCTIONS: readonly (readonly [EventFunction, Handling])[] = 
   ['sender', { title: 'webhook sender', rounds: { dynamodb: 6, bus: 0 } }],
 ];
 
-/**
- * Returns the calls per event and the event rate of the relay and the projector.
- *
- * @param cpu measured by `npm run bench`
- */
+/** @param cpu measured by `npm run bench` */
 export async function eventRates(settings: EventSettings, cpu: EventCpu) {
   const calls = await eventCalls();
   return EVENT_FUNCTIONS.flatMap(([name, { rounds }]) =>
@@ -154,7 +139,6 @@ export async function eventRates(settings: EventSettings, cpu: EventCpu) {
   );
 }
 
-/** Renders the table of measured CPU times of docs/proof/benchmarks.md. */
 export function eventCpuTable(cpu: EventCpu): string {
   const rows = EVENT_FUNCTIONS.map(([name, { title }]) => {
     const cpuMs = cpu[name];
@@ -164,7 +148,6 @@ export function eventCpuTable(cpu: EventCpu): string {
   return ['| function | CPU ms for an event | events/s of a core | goal |', '|---|---|---|---|', ...rows].join('\n');
 }
 
-/** Reads the CPU times from the page. @throws Error if the page lacks the row of a function */
 export function eventCpuOf(page: string): EventCpu {
   const found = EVENT_FUNCTIONS.map(([name, { title }]) => {
     const cpuMs = new RegExp(`\\| ${title} \\| ([\\d.]+) \\| \\d+ \\|`).exec(page)?.[1];
@@ -174,7 +157,6 @@ export function eventCpuOf(page: string): EventCpu {
   return Object.fromEntries(found) as Record<EventFunction, number>;
 }
 
-/** Renders the event-rate table of docs/proof/benchmarks.md. */
 export async function eventRateTable(settings: EventSettings, cpu: EventCpu): Promise<string> {
   const described = ({ memoryMb, batch, atOnce }: BatchSettings) => `${memoryMb} MB, ${atOnce} × ${batch}`;
   const rows = (await eventRates(settings, cpu)).map(
@@ -191,7 +173,7 @@ interface Deployed {
   readonly ScalingConfig?: { readonly MaximumConcurrency: number };
 }
 
-/** Returns the deployed settings of a function and its event source, whose logical ids start with the prefix. */
+/** The logical ids of the function and of its event source start with the prefix. */
 function settingsOf({ Resources }: StackTemplate, prefix: string): BatchSettings {
   const one = (type: string): Deployed => {
     const found = Object.entries(Resources).find(([id, { Type }]) => Type === type && id.startsWith(prefix));
@@ -204,10 +186,7 @@ function settingsOf({ Resources }: StackTemplate, prefix: string): BatchSettings
   return { memoryMb: MemorySize, batch: BatchSize, atOnce };
 }
 
-/**
- * Returns the deployed settings. Synthesizes the templates in this process, because the server that does so for tests
- * runs only with Jest.
- */
+/** Synthesizes the templates in this process, because the server that does so for tests runs only with Jest. */
 export function deployedSettings(): EventSettings {
   const service = synthesizedStacks({}, flagsOf()).get(StackName.service);
   invariant(service !== undefined, 'the deployment has no service stack');

@@ -20,7 +20,7 @@ import { typicalPayment } from './bench-typical-payment.ts';
 
 /** Cost of a history's last event in the Views, in write units including indexes. */
 export interface EventUnits {
-  /** The event type. For a dispute, also its outcome. */
+  /** Also names the outcome of a dispute. */
   readonly event: string;
   readonly units: number;
   readonly limit: number;
@@ -28,14 +28,11 @@ export interface EventUnits {
 
 const MAX_OF_ORDER = 6;
 const MAX_OF_DISPUTE = 9;
-/** Maximum write units of an event that begins or ends a review. Such an event also writes the list of reviews. */
+/** An event that begins or ends a review also writes the list of reviews. */
 const MAX_OF_REVIEW = 9;
 const OF_REVIEW: ReadonlySet<string> = new Set(['order.review_required', 'order.reopened']);
 
-/**
- * Projects histories of orders and disputes with the Views store over an in-memory DynamoDB, and counts the write units
- * of the last event of each.
- */
+/** Counts the write units of the last event of each history. */
 export async function eventUnits(): Promise<readonly EventUnits[]> {
   const histories = [...ORDERS.map(orderHistory), ...DISPUTES.map(disputeHistory)];
   return Promise.all(histories.map(counted));

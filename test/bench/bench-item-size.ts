@@ -3,10 +3,7 @@ import type { AttributeValue } from '@aws-sdk/client-dynamodb';
 /** Size of an empty list or map, in bytes; each member adds one byte. */
 const CONTAINER_BYTES = 3;
 
-/**
- * Returns the size of an item in bytes as DynamoDB counts it, with names and values in UTF-8 (Amazon DynamoDB developer
- * guide, "DynamoDB item sizes and formats").
- */
+/** Names and values are in UTF-8 (Amazon DynamoDB developer guide, "DynamoDB item sizes and formats"). */
 export function itemSizeBytes(item: Readonly<Record<string, AttributeValue>>): number {
   return sum(Object.entries(item).map(([name, value]) => utf8(name) + valueBytes(value)));
 }
@@ -21,10 +18,6 @@ function valueBytes(value: AttributeValue): number {
   throw new Error(`unknown size of ${JSON.stringify(Object.keys(value))}`);
 }
 
-/**
- * Returns the size of a number in bytes: one byte for every two significant digits, one further byte, and one byte for
- * a minus sign.
- */
 function numberBytes(text: string): number {
   const digits = text.replace(/^-/, '').replace('.', '').replace(/^0+/, '').replace(/0+$/, '');
   return Math.ceil(digits.length / 2) + 1 + (text.startsWith('-') ? 1 : 0);

@@ -2,17 +2,16 @@ import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynam
 import * as z from 'zod';
 import { KeyAttribute } from '../../lambdas/kernel/contract/tables.ts';
 
-/** One SDK call, and the usage that DynamoDB reported for it. */
 export interface MeteredCall {
-  /** Operation name, for example `TransactWriteItems`. */
+  /** For example `TransactWriteItems`. */
   readonly name: string;
   readonly kind: 'read' | 'write';
   /** False if the call failed or a condition refused it. */
   readonly applied: boolean;
-  /** Request units, including indexes. A refused call reports none. */
+  /** A refused call reports none. */
   readonly units: number;
   readonly unitsByTable: Readonly<Record<string, number>>;
-  /** The table, partition key and sort key of every item in a write. */
+  /** Lists the table, partition key and sort key of every item in a write. */
   readonly keys: readonly string[];
 }
 
@@ -38,7 +37,6 @@ const batchOfReads = z.object({
 const capacity = z.object({ TableName: z.string(), CapacityUnits: z.number() });
 const metered = z.object({ ConsumedCapacity: z.union([z.array(capacity), capacity.transform((one) => [one])]) });
 
-/** Returns a client that records each call and requests its consumed capacity from DynamoDB. */
 export function meteredClient(config: DynamoDBClientConfig): MeteredClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   const calls: MeteredCall[] = [];
@@ -83,8 +81,8 @@ function namesOf(items: readonly (z.infer<typeof oneItem> | undefined)[]): reado
 }
 
 /**
- * Returns the units by table. The local DynamoDB reports none for a batch read. Such a read costs one unit for each
- * key, because no row in a batch is larger than four kilobytes.
+ * The local DynamoDB reports no units for a batch read. Such a read costs one unit for each key, because no row in a
+ * batch is larger than four kilobytes.
  */
 function unitsOf(input: unknown, output: unknown): Readonly<Record<string, number>> {
   const reads = batchOfReads.safeParse(input);

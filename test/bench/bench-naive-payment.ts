@@ -8,17 +8,13 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 let attempts = 0;
 const clients = new WeakMap<DynamoDBClient, DynamoDBDocumentClient>();
 
-/** Returns the cached document client of a DynamoDB client. */
 export function documentsOf(client: DynamoDBClient): DynamoDBDocumentClient {
   const documents = clients.get(client) ?? DynamoDBDocumentClient.from(client);
   clients.set(client, documents);
   return documents;
 }
 
-/**
- * Pays as a typical first implementation does: it checks for the key, charges, posts and saves. If two requests both
- * check before one of them saves, the payer is charged twice.
- */
+/** If two requests both check before one of them saves, the payer is charged twice. */
 export async function payNaively(
   client: DynamoDBClient,
   tables: StoreTables,

@@ -10,20 +10,16 @@ const KILOBYTE = 1024;
 /** Factor for an item in a transaction (Amazon DynamoDB developer guide, "DynamoDB transactions", capacity). */
 const IN_TRANSACTION = 2;
 
-/**
- * Counts the write units of each partition key in tables and indexes. Computes them from each row before and after a
- * write.
- */
+/** Computes the units from each row before and after a write. */
 export class PartitionMeter {
-  /** Units, keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
+  /** Keyed by `<table> <partition>` and `<table>/<index> <partition>`. */
   readonly units = new Map<string, number>();
   /** Numbers of the payments that wrote to each partition. The map has the keys of `units`. */
   readonly writers = new Map<string, Set<number>>();
-  /** Number of the payment to which the recorded writes belong. */
   payment = 0;
-  /** Number of keys read in each partition, keyed by `<table> <partition>`. Counted by {@link noteReads}. */
+  /** Keyed by `<table> <partition>`. */
   readonly reads = new Map<string, number>();
-  /** True while the recorded writes belong to a transaction, where units count double. */
+  /** In a transaction, units count double. */
   transaction = false;
   readonly #shapes: ReadonlyMap<string, TableShape>;
 
@@ -42,7 +38,6 @@ export class PartitionMeter {
     }
   }
 
-  /** Counts each key that a GetItem or BatchGetItem command reads. Other commands are not counted. */
   noteReads(command: object): void {
     if (command instanceof GetCommand) this.#noteRead(command.input.TableName, command.input.Key);
     if (!(command instanceof BatchGetCommand)) return;
@@ -56,15 +51,11 @@ export class PartitionMeter {
     this.reads.clear();
   }
 
-  /** Returns partitions with their units, busiest first. */
   busiest(): readonly (readonly [string, number])[] {
     return [...this.units].sort(([, left], [, right]) => right - left);
   }
 
-  /**
-   * Returns the total units of a table and its indexes. With a prefix, counts only those partitions of the table that
-   * start with the prefix.
-   */
+  /** With a prefix, counts only the table's partitions that start with it, and no indexes. */
   of(table: string, prefix?: string): number {
     const isMeant = (place: string): boolean =>
       prefix === undefined
@@ -75,10 +66,7 @@ export class PartitionMeter {
       .reduce((sum, [, units]) => sum + units, 0);
   }
 
-  /**
-   * Counts index writes. An entry that moves costs a delete and a put. An entry whose attributes do not change costs
-   * nothing.
-   */
+  /** An entry that moves costs a delete and a put. An entry whose attributes do not change costs nothing. */
   #noteIndexes(shape: TableShape, before: Item | undefined, after: Item | undefined): void {
     for (const [name, { partition, sort, projectsAll }] of Object.entries(shape.indexes ?? {})) {
       const entry = (item: Item | undefined): Item | undefined =>

@@ -9,24 +9,19 @@ import { MemoryViews } from '../views/memory-views.ts';
 
 const HOUR_SECONDS = 3_600;
 const MONTH_HOURS = 730;
-/** Maximum number of objects on a Stripe page. */
 const STRIPE_PAGE = 100;
 const MAX_PAGES = 100_000;
 const PAYMENT = parsePaymentId(`pay_${'a'.repeat(32)}`);
 
-/** Cost of one comparison, which lists the charges and queries the outcome index. */
+/** A comparison lists the charges and queries the outcome index. */
 export interface ListCost {
   readonly payments: number;
   readonly pages: number;
-  /** Number of calls to the processor. */
   readonly calls: number;
   readonly queries: number;
 }
 
-/**
- * Counts the cost of a comparison that covers the given hours, with payments at an even rate. Each payment has a charge
- * at Stripe. Its outcome occurs at the time of the next payment's charge.
- */
+/** Payments have an even rate. The outcome of a payment occurs at the time of the next payment's charge. */
 export async function listCost(paymentsPerMonth: number, hours: number): Promise<ListCost> {
   const perSecond = paymentsPerMonth / MONTH_HOURS / HOUR_SECONDS;
   const untilSeconds = hours * HOUR_SECONDS;
@@ -35,10 +30,7 @@ export async function listCost(paymentsPerMonth: number, hours: number): Promise
   let queries = 0;
   let payments = 0;
   const { paymentId } = chargeAt(0);
-  /**
-   * Lists a page of charges. Halves the period until its charges fit on a page, as
-   * lambdas/processors/stripe/stripe-books.ts does.
-   */
+  /** Halves the period until its charges fit on a page, as lambdas/processors/stripe/stripe-books.ts does. */
   const listCharges: ProcessorBooks['listCharges'] = async ({ fromSeconds, untilSeconds: endSeconds, cursor }) => {
     const [from = fromSeconds, length = endSeconds - fromSeconds] = cursor?.split('+').map(Number) ?? [];
     let seconds = Math.min(length, endSeconds - from);
@@ -104,19 +96,18 @@ function chargeAt(createdAtSeconds: number): ProcessorCharge & { readonly paymen
 }
 
 /**
- * Assumed durations, in seconds: 1.4 for each page, which reads its lists concurrently and writes the run, and 0.01 for
- * each chain. A page reads eight chains concurrently.
+ * A page reads its lists concurrently and writes the run; it reads eight chains concurrently. The durations are
+ * assumed.
  */
 const COST = { secondsOfPage: 1.4, secondsEach: 0.01 / 8 };
 
 const RECONCILED_PER_MONTH = 10_000_000;
-/** The scheduled comparisons. The hourly window includes the 15 minutes by which the reconciliation mark lags. */
+/** The hourly window includes the 15 minutes by which the reconciliation mark lags. */
 const RUNS = [
   { run: '`reconcile-recent`', hours: 1.25, everyHours: 1, halfMinutes: 30 },
   { run: '`reconcile-days`', hours: 7 * 24, everyHours: 24, halfMinutes: 12 * 60 },
 ];
 
-/** Returns the costs and durations of the scheduled comparisons at RECONCILED_PER_MONTH payments a month. */
 export async function reconcileDurations() {
   return Promise.all(
     RUNS.map(async ({ run, hours, everyHours, halfMinutes }) => {
@@ -127,7 +118,7 @@ export async function reconcileDurations() {
   );
 }
 
-/** Returns the monthly totals of all scheduled comparisons. `seconds` is the run time of the worker. */
+/** `seconds` is the run time of the worker. */
 export async function reconcilingOfMonth() {
   const sum = { payments: RECONCILED_PER_MONTH, chains: 0, queries: 0, pages: 0, seconds: 0 };
   for (const { everyHours, payments, queries, pages, minutes } of await reconcileDurations()) {
@@ -140,7 +131,6 @@ export async function reconcilingOfMonth() {
   return sum;
 }
 
-/** Renders the reconciliation table of docs/proof/benchmarks.md. */
 export async function reconcileTable(): Promise<string> {
   const number = (value: number) => Math.round(value).toLocaleString('en-US');
   const rows = (await reconcileDurations()).map(

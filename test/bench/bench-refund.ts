@@ -2,13 +2,13 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { CountedChanges } from '../payments/counted-changes.ts';
 import { isRead, unitsOf } from '../support/counted-client.ts';
 
-/** DynamoDB usage of one refund before it calls the processor. */
+/** Counts the usage before the refund calls the processor. */
 export interface RefundCost {
   readonly calls: number;
   readonly readUnits: number;
 }
 
-/** Makes refunds of one payment, each with a reason, and counts the usage of the last one. */
+/** Counts only the last refund. */
 export async function refundCost(refunds: number): Promise<RefundCost> {
   const changes = new CountedChanges();
   await changes.world.pay(changes.request);

@@ -20,7 +20,7 @@ import { TABLES } from '../world/tables.ts';
 /** 128 bits in base 32, the length of production ids. */
 const LONG_ID = 'abcdefghijklmnopqrstuvwxyz';
 
-/** Returns a typical payment request, with fields of production length. */
+/** The fields have production length. */
 export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
   const body = { amount: 12_500, currency: 'EUR', source: 'tok_ok', ...changes };
   return {
@@ -38,7 +38,7 @@ export function typicalPayment(key: string, changes: Partial<CreatePayment> = {}
   };
 }
 
-/** Returns the in-process sandbox with ids of production length. */
+/** The ids have production length. */
 export function typicalProcessor(): SandboxInProcess {
   const newId = (prefix: string, count: number) => `${prefix}${LONG_ID}${count}`;
   const processor = createSandboxInProcess({ clock: systemClock, newId });
@@ -49,17 +49,14 @@ export function typicalProcessor(): SandboxInProcess {
   };
 }
 
-/** Returns a processor that accepts every charge immediately, so that a measurement excludes the processor. */
+/** A measurement with it excludes the processor. */
 export function trivialProcessor(): SandboxInProcess {
   const ready = async (): Promise<void> => undefined;
   const charge: SandboxInProcess['charge'] = async () => ({ kind: 'succeeded', chargeId: `ch_${LONG_ID}` });
   return { ...typicalProcessor(), ready, charge };
 }
 
-/**
- * Returns the tools for a payment, its views and its webhooks, on a DynamoDB client. The tenant's only endpoint
- * responds with 200. `deliver` sends the queued webhooks.
- */
+/** The tenant's only endpoint responds with 200. `deliver` sends the queued webhooks. */
 export async function typicalTools(client: DynamoDBDocumentClient, pacing: Pacing) {
   const tasks: WebhookTask[] = [];
   const tools = {

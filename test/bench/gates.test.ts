@@ -11,8 +11,8 @@ afterEach(() => {
 });
 
 /**
- * Returns a trap for the call with this number. The trap resolves `sprung` when the call reaches it, and holds the call
- * until `release` resumes (true) or drops (false) it.
+ * The trap resolves `sprung` when the call reaches it, and holds the call until `release` resumes (true) or drops
+ * (false) it.
  */
 function trapAt(call: number, side: Side) {
   const sprung = Promise.withResolvers<void>();
@@ -71,7 +71,7 @@ describe('the proxy of an HTTP service', () => {
   });
 });
 
-/** Protocol messages: a startup message without a type, then messages with a type and a length. */
+/** A startup message has no type. */
 const STARTUP = Buffer.from([0, 0, 0, 8, 0, 3, 0, 0]);
 const message = (type: string, text: string): Buffer => {
   const body = Buffer.from(`${text}\0`);
@@ -82,10 +82,7 @@ const message = (type: string, text: string): Buffer => {
 };
 const READY = Buffer.from([0x5a, 0, 0, 0, 5, 0x49]);
 
-/**
- * Starts a simplified PostgreSQL server. It adds each statement to `statements`, and responds to it in two parts.
- * @returns the port
- */
+/** Responds to each statement in two parts. Returns the port. */
 async function startServer(statements: string[]): Promise<number> {
   const server: Server = createServer((socket: Socket) => {
     opened.push({ close: () => socket.destroy() });

@@ -25,7 +25,6 @@ const authorityCost = (program: string, value: number) => ({
 const OWNERS = { 'AWS SDK': 1, Payonce: 1, zod: 1, Powertools: 1, 'other packages': 1 };
 const SHARES = sharesOf({ nodes: [], samples: [], timeDeltas: [] }, () => undefined);
 
-/** Returns measurements that all have the same value. */
 const measured = (value: number): Measured => ({
   throughput: [ratio('naive', value), ratio('Powertools', value)],
   authority: {

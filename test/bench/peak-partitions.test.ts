@@ -30,20 +30,18 @@ import { PartitionMeter } from './bench-partition-meter.ts';
 /** Half of a partition's maximum write units per second, as in test/bench/hot-partitions.test.ts. */
 const MAX_UNITS = 500;
 /**
- * Number of payments whose writes are counted. The sample is large enough to show a new list whose partitions exceed
- * `MAX_UNITS` because payments share them: at 20,000 payments a second with 13 units each, about ten pairs of the
- * sample would share a partition.
+ * The sample is large enough to show a new list whose partitions exceed `MAX_UNITS` because payments share them: at
+ * 20,000 payments a second with 13 units each, about ten pairs of the sample would share a partition.
  */
 const SAMPLE = 100;
 const NOW = Date.UTC(2026, 2, 1, 12);
 
-/** Partitions that many payments share. */
 interface Shared {
-  /** Matches the names of the partitions in `PartitionMeter.units`. */
+  /** Matches keys of `PartitionMeter.units`. */
   readonly names: RegExp;
   /** Payments per second. */
   readonly rate: number;
-  /** Returns the partition in which the stores place a payment. */
+  /** The stores place a payment in this partition. */
   readonly partitionOf: (id: PaymentId) => unknown;
 }
 
@@ -102,10 +100,9 @@ beforeAll(() => {
 });
 afterAll(() => setPeakRates());
 
-/** Returns the name of the list, index or queue to which a partition belongs. */
 const listOf = (place: string): string => place.replace(/(?:\d+(?:\.\d+)?|\d+#[\d-]+)$/, '');
 
-/** Returns the number of payments per second that each partition receives. */
+/** In payments per second and partition. */
 function loadsOf({ rate, partitionOf }: Shared): readonly number[] {
   const counts = new Map<unknown, number>();
   for (const id of ids.slice(0, rate)) {
@@ -116,14 +113,13 @@ function loadsOf({ rate, partitionOf }: Shared): readonly number[] {
 }
 
 /**
- * Returns the number of pairs of payments that write to the same partition.
+ * Payments that write to the same partition are a pair.
  * @param loads number of payments in each partition
  */
 function pairsOf(loads: readonly number[]): number {
   return loads.reduce((sum, load) => sum + (load * (load - 1)) / 2, 0);
 }
 
-/** Partitions of one list, index or queue, as a meter counted them. */
 interface Counted {
   readonly shared: Shared | undefined;
   units: number;
@@ -131,8 +127,8 @@ interface Counted {
 }
 
 /**
- * Returns the lists that break a rule: the busiest partition gets too many units a second, the stores spread the
- * payments less evenly than `partitionOf` does, or several payments write to a partition that is in no shared list.
+ * A list breaks a rule if its busiest partition gets too many units a second, the stores spread the payments less
+ * evenly than `partitionOf` does, or several payments write to a partition that is in no shared list.
  */
 function tooBusy(meter: PartitionMeter): readonly unknown[] {
   const lists = new Map<string, Counted>();
@@ -159,7 +155,7 @@ function tooBusy(meter: PartitionMeter): readonly unknown[] {
   });
 }
 
-/** Meters of two samples of payments: one with automatic and one with manual capture. */
+/** One meter has payments with automatic capture, and the other has payments with manual capture. */
 let meters: readonly PartitionMeter[];
 const metered = async (): Promise<typeof meters> => {
   meters ??= [await paidCapacity(SAMPLE), await paidCapacity(SAMPLE, { capture: 'manual' })];
@@ -175,7 +171,7 @@ sometimes(
   },
 );
 
-/** Returns a copy of a meter, as if the stores wrote to the partition `to(place)` instead of `place`. */
+/** Works as if the stores wrote to the partition `to(place)` instead of `place`. */
 function moved(meter: PartitionMeter, to: (place: string) => string): PartitionMeter {
   const other = new PartitionMeter([]);
   for (const [place, units] of meter.units) {

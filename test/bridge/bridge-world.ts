@@ -27,7 +27,7 @@ import { until } from '../support/until.ts';
 
 export const LOGIN = { user: 'shop', pass: 'secret' };
 
-/** A real NATS server with a file store. It can be killed and restarted on the same port and store. */
+/** A real server with a file store. It can be killed and restarted on the same port and store. */
 export class NatsServer {
   readonly #directory = mkdtempSync(join(tmpdir(), 'payonce-nats-'));
   #keeper: ChildProcess | undefined;
@@ -63,7 +63,6 @@ export class NatsServer {
     });
   }
 
-  /** Kills the server and its supervisor. */
   async kill(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#keeper ?? {};
     if (this.#keeper === undefined || pid === undefined || exitCode !== null || signalCode !== null) return;
@@ -77,7 +76,7 @@ export class NatsServer {
     rmSync(this.#directory, { recursive: true, force: true });
   }
 
-  /** Connects as soon as the server is available. The client reconnects after every kill of the server. */
+  /** The client reconnects after every kill of the server. */
   async connect(): Promise<NatsConnection> {
     return connect({
       servers: `127.0.0.1:${this.port}`,
@@ -91,10 +90,7 @@ export class NatsServer {
 
 type Verdict = 'pass' | 'refuse';
 
-/**
- * A proxy between the bridge and SQS. A test intercepts each request before the local AWS receives it, and each
- * response before the bridge receives it.
- */
+/** A test intercepts each request before the local AWS receives it, and each response before the bridge receives it. */
 export class SqsGate {
   before: (action: string, body: string) => Promise<Verdict> | Verdict = () => 'pass';
   after: (action: string, body: string) => Promise<void> | void = () => undefined;
@@ -116,7 +112,6 @@ export class SqsGate {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** Returns the URL at which this proxy serves the queue. */
   through(queueUrl: string): string {
     return `${this.endpoint}${new URL(queueUrl).pathname}`;
   }
@@ -149,7 +144,6 @@ export class SqsGate {
   }
 }
 
-/** The bundle of the bridge image, run as a process. */
 export class BridgeProcess {
   static #bundle: Promise<string> | undefined;
   readonly #child: ChildProcess;
@@ -175,7 +169,7 @@ export class BridgeProcess {
 
   static async #build(): Promise<string> {
     const file = join(mkdtempSync(join(tmpdir(), 'payonce-bridge-')), 'bridge.cjs');
-    // Otherwise, npm would cache compiled code in the temporary folder, which must be empty after the tests.
+    // The temporary folder must be empty after the tests.
     const env = { ...process.env, NODE_DISABLE_COMPILE_CACHE: '1' };
     const build = ['run', '--silent', 'bridge:build', '--', `--outfile=${file}`];
     await promisify(execFile)('npm', build, { cwd: PROJECT, env });
@@ -193,7 +187,7 @@ export class BridgeProcess {
   }
 
   /**
-   * Sends a signal, and waits until the process has ended. Sends nothing if the process had already ended.
+   * Sends nothing if the process had already ended.
    * @returns the exit code, or the signal that ended the process; null if a signal had already ended it
    */
   async end(signal: NodeJS.Signals): Promise<number | NodeJS.Signals | null> {
@@ -235,10 +229,7 @@ export function sqsClient(): SQSClient {
   return new SQSClient({ endpoint, region, credentials: CREDENTIALS });
 }
 
-/**
- * Creates a queue, and returns its URL.
- * @param hiddenForSeconds the visibility timeout
- */
+/** @param hiddenForSeconds the visibility timeout */
 export async function makeQueue(sqs: SQSClient, hiddenForSeconds = 30): Promise<string> {
   const attributes = { VisibilityTimeout: String(hiddenForSeconds) };
   const { QueueUrl = '' } = await sqs.send(
@@ -247,10 +238,6 @@ export async function makeQueue(sqs: SQSClient, hiddenForSeconds = 30): Promise<
   return QueueUrl;
 }
 
-/**
- * Receives and deletes messages until `isEnough` returns true for the list of all messages received so far. Returns
- * these messages.
- */
 export async function takeUntil(
   sqs: SQSClient,
   QueueUrl: string,

@@ -4,14 +4,13 @@ import { nkeys } from '@nats-io/transport-node';
 
 const folder = join(import.meta.dirname, 'certificates');
 
-/** Files of certificates that a test authority issued for 127.0.0.1, valid until 2126. */
+/** A test authority issued the certificates for 127.0.0.1, valid until 2126. */
 export const CERTIFICATES = {
   ca: join(folder, 'ca.pem'),
   client: join(folder, 'client.pem'),
   clientKey: join(folder, 'client-key.pem'),
 } as const;
 
-/** Server configuration for mutual TLS. */
 export const TLS_OF_SERVER = `tls { cert_file: "${join(folder, 'server.pem')}", key_file: "${join(folder, 'server-key.pem')}", ca_file: "${CERTIFICATES.ca}", verify: true }`;
 
 const NO_LIMIT = -1;
@@ -33,7 +32,6 @@ const LIMITS = Object.fromEntries(
 
 type KeyPair = ReturnType<typeof nkeys.createOperator>;
 
-/** Returns a NATS token (NATS documentation, "JWTs and privacy"): a JWT that is signed with a NATS Ed25519 key. */
 function signed(subject: KeyPair, issuer: KeyPair, claims: Readonly<Record<string, unknown>>): string {
   const iat = Math.floor(Date.now() / 1000);
   const sub = subject.getPublicKey();
@@ -50,7 +48,6 @@ function signed(subject: KeyPair, issuer: KeyPair, claims: Readonly<Record<strin
   return `${text}.${Buffer.from(issuer.sign(Buffer.from(text))).toString('base64url')}`;
 }
 
-/** Creates an operator, an account and a user. Returns the server configuration and the user's credentials. */
 export function signedAccounts(): { readonly access: string; readonly credentials: string } {
   const operator = nkeys.createOperator();
   const [system, account] = [nkeys.createAccount(), nkeys.createAccount()];

@@ -57,7 +57,6 @@ afterAll(async () => {
 
 const BY_PASSWORD = { NATS_USER: LOGIN.user, NATS_PASSWORD: LOGIN.pass };
 
-/** Creates a stream and a queue. Returns them with a function that starts a bridge between them. */
 async function way(
   variables: Readonly<Record<string, string>> = {},
   login: Readonly<Record<string, string>> = BY_PASSWORD,
@@ -98,17 +97,12 @@ async function way(
 const bodies = (messages: readonly Message[]) => messages.map(({ Body }) => Body ?? '');
 const distinct = (messages: readonly Message[]) => new Set(bodies(messages));
 
-/**
- * Converts queue messages to the records that Lambda passes to the handler. Expects each message to have the shop's
- * subject.
- */
 const recordsOf = (site: SimulatedIntake, messages: readonly Message[]) =>
   messages.map(({ Body = '', MessageAttributes = {} }) => {
     expect(MessageAttributes['subject']?.StringValue).toMatch(/^payments-.+\.shop$/);
     return site.onSubject(Body);
   });
 
-/** Delivers messages in batches to the payment-request handler until it has acknowledged all of them. */
 async function handleAll(site: SimulatedIntake, records: readonly SQSRecord[]): Promise<void> {
   for (let waiting = [...records], rounds = 0; waiting.length > 0; rounds += 1) {
     expect(rounds).toBeLessThan(records.length + 10);
@@ -175,8 +169,7 @@ describe('a NATS message', () => {
     const site = new SimulatedIntake();
     const ids = Array.from({ length: 60 }, () => randomUUID());
     const sent = ids.map((id) => JSON.stringify(site.request({ event_id: id })));
-    // The bridge exits if the server is unavailable when the bridge starts. ECS replaces a task that exits by itself,
-    // and so does this function.
+    // ECS replaces a task that exits by itself, for example because the server is unavailable when the bridge starts.
     const keepBridge = async (): Promise<BridgeProcess> => {
       const started = await startBridge();
       void replaceWhenEnded(started);
@@ -187,7 +180,7 @@ describe('a NATS message', () => {
     };
     let bridge = await keepBridge();
     const publishing: Promise<unknown>[] = [];
-    /** Publishes a third of the messages, and waits until the bridge processes some of them. */
+    /** Waits until the bridge processes some of the messages. */
     const publishSome = async (third: number) => {
       const few = Promise.withResolvers<void>();
       let called = 0;
@@ -207,7 +200,7 @@ describe('a NATS message', () => {
       await server.start();
     }
     await publishSome(2);
-    // Only the server is killed. The bridge reconnects by itself.
+    // The bridge reconnects by itself.
     await server.kill();
     await server.start();
     await Promise.all(publishing);
@@ -240,7 +233,6 @@ describe('a NATS message', () => {
     await Promise.all(sent.map((body) => publish(body)));
     let called = 0;
     const four = Promise.withResolvers<void>();
-    // Holds the first four calls until all four have arrived.
     gate.before = async () => {
       called += 1;
       if (called === 4) four.resolve();

@@ -27,7 +27,7 @@ describe('a handler that reads and then writes without a condition', () => {
     const charge = await world.prepare();
     const plan = new FaultPlan();
     const deliver = (name: string) => naiveReceiver(new Actor(name, plan), callback('evt_1', charge), world);
-    // The second delivery runs after the first has read that the event is not recorded.
+    // By then, the first delivery has read that the event is not recorded.
     plan.holdAt(2, () => deliver('second'));
     await deliver('first');
     expect(await world.violations([])).toContain('I2: 2 sets of postings');

@@ -7,7 +7,7 @@ import { whole } from '../support/slice.ts';
 import { CallbackWorld, callbackStory, engineReceiver, RACES } from './callback-story.ts';
 import { naiveReceiver } from './naive-callback.ts';
 
-/** Number of simulated systems that run concurrently. They share no items, so they do not affect each other. */
+/** The simulated systems share no items, so they do not affect each other. */
 const AT_ONCE = 8;
 
 let tables: Awaited<ReturnType<typeof createTables>>;

@@ -7,13 +7,13 @@ import { whole } from '../support/slice.ts';
 import { storesOnPostgres } from '../world/postgres-stores.ts';
 import { CallbackWorld, callbackStory, engineReceiver, RACES } from './callback-story.ts';
 
-/** Number of simulated systems that run concurrently. They share no rows, so they do not affect each other. */
+/** The simulated systems share no rows, so they do not affect each other. */
 const AT_ONCE = 8;
 
 let database: OpenDatabase;
 let histories = 0;
 beforeAll(async () => {
-  // Two connections for each system: a delivery with a fault can hold one while its rival runs.
+  // A delivery with a fault can hold one connection while its rival runs.
   database = openTestDatabase(await createDatabase(), { connections: 2 * AT_ONCE });
 });
 afterAll(() => database.close());

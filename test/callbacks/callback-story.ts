@@ -11,10 +11,10 @@ import { beforeEachCall, type Story } from '../support/fault-histories.ts';
 import { Actor, FaultPlan } from '../support/fault-plan.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
-/** A callback receiver: the production code, or a faulty receiver that the histories must detect. */
+/** The histories must detect a faulty receiver. */
 export type CallbackReceiver = (actor: Actor, event: CallbackEvent, world: CallbackWorld) => Promise<unknown>;
 
-/** A `World` with one asynchronous payment. It checks the invariants of the callbacks about its charge. */
+/** Checks the invariants of the callbacks about the charge of one asynchronous payment. */
 export class CallbackWorld extends World {
   readonly eventId: string;
   readonly #request: CreatePayment;
@@ -25,9 +25,7 @@ export class CallbackWorld extends World {
     this.#request = request;
   }
 
-  /**
-   * Creates a payment whose charge has succeeded and whose callback is not delivered yet. @returns the id of the charge
-   */
+  /** The callback is not delivered yet. Returns the id of the charge. */
   async prepare(): Promise<string> {
     await this.pay(this.#request);
     const charge = this.chargeOf(this.#request);
@@ -60,22 +58,18 @@ export const engineReceiver: CallbackReceiver = (actor, event, world) => {
 };
 
 /**
- * A rival delivery of the same event, or of another event that reports the same fact. It runs just before call number
- * `rivalAt`. If `rivalAt` is undefined, there is no rival.
+ * The rival delivers the same event, or another event that reports the same fact, just before call number `rivalAt`.
  */
 interface Race {
   readonly rivalAt?: number;
   readonly event?: 'same' | 'other';
 }
 
-/**
- * The races: one without a rival, and the others with a rival just before one of the five calls readEffect, readCharge,
- * listTransitions, readCharge and recordEffect.
- */
+/** The five calls are readEffect, readCharge, listTransitions, readCharge and recordEffect. */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(5, [{ event: 'same' }, { event: 'other' }] as const)];
 
 /**
- * Returns a story: a delivery and a redelivery with faults and, if neither is acknowledged, a last delivery without
+ * The story has a delivery and a redelivery with faults and, if neither is acknowledged, a last delivery without
  * faults.
  */
 export function callbackStory(make: () => CallbackWorld, how: CallbackReceiver): Story<Race> {

@@ -11,7 +11,7 @@ let site: CallbacksClient;
 let charge: string;
 const request = paymentRequest('callbacks-api', { source: 'tok_async' });
 
-/** Creates a payment that is pending although its charge has succeeded. */
+/** The payment is pending although its charge has succeeded. */
 async function open(next = new CallbacksClient()): Promise<void> {
   site = next;
   await site.world.pay(request);

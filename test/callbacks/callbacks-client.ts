@@ -10,9 +10,9 @@ import { World } from '../world/world.ts';
 export const SECRET = 'a-secret-of-the-processor';
 export const CALLBACKS = '/callbacks/memory/test';
 
-/** A processor that signs its callbacks like the sandbox, and the API that receives them. */
+/** The processor signs its callbacks like the sandbox. */
 export class CallbacksClient extends Api {
-  /** The active secrets. A test may change them, as an operator would. */
+  /** A test may change the secrets, as an operator would. */
   secrets: readonly string[] = [SECRET];
 
   constructor(
@@ -38,7 +38,7 @@ export class CallbacksClient extends Api {
     );
   }
 
-  /** Posts an event with the sandbox's signature. `headers` and `event` override parts of the signed request. */
+  /** `headers` and `event` override parts of the signed request. */
   deliver(body: string | Uint8Array, { headers, event }: Asked = {}): Promise<Reply> {
     const bytes = Buffer.from(body);
     return this.ask('POST', CALLBACKS, {

@@ -19,7 +19,7 @@ import { until } from '../support/until.ts';
 let aws: LocalAws;
 let api: ApiClient;
 let operator: ApiClient;
-/** A charge whose payment is unknown, and its creation time. The last test uses it. */
+/** The last test uses this charge, whose payment is unknown. */
 let unclaimed: { readonly id: string; readonly madeAtMs: number };
 
 const MINUTE_MS = 60_000;
@@ -58,9 +58,8 @@ async function readSecret(): Promise<Record<string, string | undefined>> {
 const MAX_DELIVERIES = 10;
 
 /**
- * Delivers a callback with the sandbox's signature, which is computed independently of production code. Redelivers the
- * callback, as a processor would, if Payonce could not read the processor's books in time. This happens on a busy
- * machine.
+ * The signature is computed independently of production code. On a busy machine, Payonce may be unable to read the
+ * processor's books in time; a processor would then redeliver the callback.
  */
 async function callBack(event: Record<string, unknown>, signWith = secret): Promise<number> {
   const body = JSON.stringify(event);
@@ -159,7 +158,7 @@ describe('a processor callback', () => {
       { account: 'late_receipts', direction: 'credit', amount: 1000 },
     ]);
     expect((await api.send('GET', `/v1/payments/${id}`)).json['status']).toBe('failed');
-    // The write of the late success also queues the refund. A scheduled run may already have made the refund.
+    // A scheduled run may already have made the refund.
     const owed = await queuedReturns(id);
     const types = (await transitionsOf(id)).map(({ type }) => type);
     if (owed.length > 0) expect(owed).toEqual([await chargeOf(id)]);
@@ -219,8 +218,7 @@ async function queuedReturns(payment: string): Promise<readonly unknown[]> {
 describe('two identical concurrent callbacks', () => {
   test('have one effect and both get 200, in many rounds', async () => {
     const rounds = Array.from({ length: whole(100, { slice: 10 }) }, (_, round) => round);
-    // Only the two callbacks of a round need to race. More than two rounds at a time would only delay the processor's
-    // responses.
+    // More than two rounds at a time would only delay the processor's responses.
     await pMap(rounds, oneRound, { concurrency: 2 });
   });
 

@@ -8,11 +8,7 @@ import { chainOf, readChain } from '../../lambdas/payments/use/payment-chain.ts'
 import { requestedAt } from '../support/causes.ts';
 import type { CallbackReceiver } from './callback-story.ts';
 
-/**
- * A naive handler. It reads whether the event was recorded, posts if not, and then records the event. The write does
- * not depend on the check, and the posting and the record are written separately. The posting is appended at the next
- * free position of the chain.
- */
+/** The write does not depend on the check, and the posting and the record are written separately. */
 export const naiveReceiver: CallbackReceiver = async (actor, event, world) => {
   const { processor, clock } = world;
   const { effects } = world.toolsOf(actor);

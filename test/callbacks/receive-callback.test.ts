@@ -20,9 +20,7 @@ beforeEach(() => {
   harness = new World();
 });
 
-/**
- * Returns the parts of a payment that must not depend on the order of events: final states, totals and account sums.
- */
+/** None of these parts may depend on the order of events. */
 function endOf({ state, transitions }: PaymentChain) {
   const { status, amountCapturedMinor, amountRefundedMinor } = state.payment;
   const sums: Record<string, number> = {};
@@ -401,7 +399,7 @@ describe('a stray charge', () => {
 });
 
 describe('callbacks out of order', () => {
-  /** Changes at the processor, in order. Each change causes one event. */
+  /** Each change causes one event. */
   const STORY: readonly ((charge: string) => Promise<unknown>)[] = [
     (charge) =>
       harness.processor.inside.correct(charge, { status: 'requires_action', action_url: 'https://a.example' }),
