@@ -17,11 +17,10 @@ import { apiServer } from './api-over-http.ts';
 let harness: Api;
 let url: string;
 let printed: string[];
-/** Lines that the commands print on standard error. */
 let noted: string[];
 let directory: string;
 /**
- * Statuses that the test server returns for the next requests. For status 200, it calls the API. For status 0, it
+ * The test server returns these statuses for the next requests. For status 200, it calls the API. For status 0, it
  * breaks the connection.
  */
 let outage: readonly number[];
@@ -325,10 +324,7 @@ describe('payonce listen', () => {
   });
   const words = ['listen', '--forward-to', '', '--secret', secret, '--once'];
   const listen = (...more: readonly string[]) => [...words.with(2, receiver), ...more];
-  /**
-   * Advances the clock by 20 minutes, longer than the delay with which an event can appear in the list, and then
-   * triggers the event.
-   */
+  /** The delay with which an event can appear in the list is shorter than 20 minutes. */
   const happens = async (event: string) => {
     harness.world.clock.advance(20 * 60_000);
     await run('trigger', event);

@@ -2,11 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import { text } from 'node:stream/consumers';
 import type { Api } from '../world/api.ts';
 
-/**
- * Serves an API over HTTP.
- *
- * @param before called with each request; returns true if it has already sent the response
- */
+/** @param before returns true if it has already sent the response */
 export function apiServer(
   api: () => Api,
   before: (request: IncomingMessage, response: ServerResponse) => boolean = () => false,

@@ -17,7 +17,6 @@ function operationOf({ calls }: ApiCommand): DescribedOperation {
   return operation;
 }
 
-/** Returns the API fields that the options set. */
 const fieldsOf = (flags: ApiCommand['options'] = []): readonly string[] =>
   flags
     .map(([option]) => new Option(option).attributeName())

@@ -45,13 +45,11 @@ beforeEach(async () => {
   await stores.activity.recordSettings(SECRET);
 });
 
-/** Runs a command's work on the test's database and the in-memory tables. */
 function run<T>(work: (opened: OpenedAuthority) => Promise<T>): Promise<T> {
   const opened = { client: copies.tables.client, tables: TABLES, pacing: copies.tools().pacing };
   return withAuthorityOf({ aws: () => Promise.reject(new Error('unexpected use of AWS')) }, opened, { url }, work);
 }
 
-/** Writes a payment with personal data to PostgreSQL, and copies it to the DynamoDB tables. */
 async function copiedPayment(): Promise<{ readonly first: Transition; readonly refund: Transition }> {
   made += 1;
   const first = firstWithNotes(paymentIdFor(`command-${made}`));
@@ -91,7 +89,6 @@ test.each([
 );
 
 describe('payonce activity', () => {
-  /** Writes one entry to each log, and then a later entry to the PostgreSQL log. */
   async function threeEntries(): Promise<void> {
     await copies.erase((await copiedPayment()).first.payment.id);
     copies.clock.advance(1_000);

@@ -6,7 +6,7 @@ import type { Node } from 'typescript';
 import { RowFiles } from '../../lambdas/archive/store/row-files.ts';
 import { inTurn } from '../support/slice.ts';
 
-/** Returns all calls of the named functions in the command line, the client and the archive, as `file: text`. */
+/** Returns each call as `file: text`. */
 async function callsOf(...names: readonly string[]): Promise<readonly string[]> {
   const { default: ts } = await import('typescript');
   return globSync(['cli/*.ts', 'client/*.ts', 'lambdas/archive/**/*.ts']).flatMap((file) => {
@@ -22,10 +22,7 @@ async function callsOf(...names: readonly string[]): Promise<readonly string[]> 
   });
 }
 
-/**
- * Runs the test in one of four slices of `npm test`, because loading the compiler takes longer than the folder's other
- * tests.
- */
+/** Loading the compiler takes longer than the folder's other tests. */
 const turn = inTurn(test, { place: 1, of: 4, otherwise: test.skip });
 
 turn('the command line and the client never send their key and body to a redirect target', async () => {
@@ -36,7 +33,7 @@ turn('the command line and the client never send their key and body to a redirec
 
 turn('the command line and the archive write files that only their owner can access', async () => {
   const writes = (await callsOf('writeFileSync', 'appendFileSync', 'createWriteStream', 'writeFile')).filter(
-    // The client's files are excluded: their mode is set when they are opened.
+    // The client sets the mode of its files when it opens them.
     (call) => !call.startsWith('client/'),
   );
   expect(writes.length).toBeGreaterThan(4);

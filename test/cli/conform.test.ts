@@ -24,7 +24,7 @@ import { emptyBooks } from '../world/sandbox-books.ts';
 
 const ACCESS = 'access-secret';
 const PATIENCE_MS = 20_000;
-/** Amount of the charges that the conformance suite makes, in minor units. */
+/** The conformance suite makes charges of this amount. */
 const WHOLE = 1_999;
 
 let receive: Awaited<ReturnType<typeof callbackReceiver>>['receive'];
@@ -45,14 +45,12 @@ afterAll(async () => {
 type Ask = Subject['ask'];
 type Part = Readonly<Record<string, unknown>>;
 
-/** A violation of the processor protocol. */
 interface Wrong {
   readonly ask?: (ask: Ask) => Ask;
-  /** The processor treats a refused callback as accepted. */
   readonly takesRefusal?: true;
 }
 
-/** Returns the sandbox in the role of the third-party processor that the conformance suite examines. */
+/** The sandbox has the role of the third-party processor that the suite examines. */
 async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}): Promise<Subject> {
   const sandbox = createTestSandbox(emptyBooks(), undefined, 'c', [ACCESS]);
   sandbox.address = address;
@@ -88,7 +86,6 @@ async function subject({ ask: wrongly = (ask) => ask, takesRefusal }: Wrong = {}
   };
 }
 
-/** Returns a wrapper that rewrites the response of each matching request. */
 const answering =
   (fits: RegExp, change: (answer: Answered) => Answered): NonNullable<Wrong['ask']> =>
   (ask) =>
@@ -99,7 +96,6 @@ const answering =
 const withBody = (answer: Answered, changes: object): Answered =>
   answer.status < 300 ? { ...answer, body: { ...(answer.body as Part), ...changes } } : answer;
 let fresh = 0;
-/** Returns a wrapper that replaces the key of each matching request with a new key. */
 const forgetting =
   (fits: RegExp): NonNullable<Wrong['ask']> =>
   (ask) =>
@@ -192,7 +188,7 @@ describe('payonce conform', () => {
     expect(await failed(0)).toContain('look-up');
   });
 
-  /** Returns a processor that lacks the abilities in `list`. It responds with 400 to requests that need them. */
+  /** The processor responds with 400 to requests that need an ability in `list`. */
   const lacking = (list: string) => {
     const lacks = (ability: string) => list.split(',').includes(ability);
     const known = new Set<string | undefined>();
@@ -213,10 +209,7 @@ describe('payonce conform', () => {
         },
     });
   };
-  /**
-   * Returns the findings of the checks that were skipped or failed. The processor lacks the abilities in `list`, but is
-   * declared to lack those in `declared`.
-   */
+  /** The processor lacks the abilities in `list`, but is declared to lack those in `declared`. */
   const notPassed = async (list: string, declared: string) => {
     const findings = await conform(
       { ...(await lacking(list)), abilities: abilitiesWithout(declared) },

@@ -14,7 +14,7 @@ async function cost(...arguments_: readonly string[]): Promise<string> {
 }
 
 describe('payonce cost', () => {
-  /** Runs the test in one of three slices of `npm test`, because each test synthesizes the stacks. */
+  /** Each test synthesizes the stacks. */
   const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
 
   turn(0)('prints a bill for the given settings and monthly payments; its lines add up to the total', async () => {

@@ -4,7 +4,6 @@ import { json } from 'node:stream/consumers';
 import type { AwsTarget } from '../../cli/deployment.ts';
 import { parseServerUrl } from '../../lambdas/postgres/server.ts';
 
-/** A local Secrets Manager with a secret for each database. */
 export class DatabaseSecrets {
   readonly #server: Server;
 
@@ -12,7 +11,7 @@ export class DatabaseSecrets {
     this.#server = server;
   }
 
-  /** @param urls the connection URLs of the databases, by the names of their secrets */
+  /** @param urls keyed by the names of the secrets */
   static async start(urls: ReadonlyMap<string, string>): Promise<DatabaseSecrets> {
     const answer = async (request: IncomingMessage): Promise<object> => {
       const { SecretId } = (await json(request)) as { readonly SecretId: string };

@@ -119,7 +119,6 @@ describe('payonce db', () => {
 });
 
 describe('problemsOfDatabase', () => {
-  /** Examines the database of a deployment with this secret. */
   async function examine(
     secret: object,
     settings: Readonly<Record<string, string>> = {},

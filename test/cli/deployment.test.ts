@@ -9,7 +9,6 @@ import { PEAK, setPeakRates } from '../support/peak-rates.ts';
 
 const TABLES = ['idempotencyTable', 'ledgerTable', 'registryTable', 'viewsTable'] as const;
 
-/** Outputs of the data stack in addition to its tables. */
 let more: Readonly<Record<string, string>> = {};
 const server = createServer((_, response) => {
   const tables = Object.fromEntries(TABLES.map((name) => [StackOutput[name], name]));

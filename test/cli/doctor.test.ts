@@ -58,7 +58,7 @@ test('the doctor reports keys that never expire, empty secrets, and live keys in
     ['key_without_expiry', endless.id],
     ['key_without_expiry', operators.id],
   ]);
-  // Rolling a key would not resolve these findings, because its successor would not expire, either.
+  // The successor of a key would not expire, either.
   expect(found.slice(-2).map(({ detail }) => detail)).toEqual([
     'The key does not expire. Create a key with `payonce keys create --expires-in <days>`, then revoke this one.',
     'The key does not expire. Create a key with `payonce operators create --expires-in <days>`, then revoke this one.',

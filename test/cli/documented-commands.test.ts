@@ -12,17 +12,12 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 const { scripts } = JSON.parse(read('package.json')) as { readonly scripts: Readonly<Record<string, string>> };
 
-/** Returns the shell code in a document: its fenced `sh` blocks and its inline code. */
 function codeOf(document: string): string {
   const blocks = [...document.matchAll(/```sh\n(.*?)```/gs)].map(([, code = '']) => code);
   const spans = [...document.replaceAll(/```.*?```/gs, '').matchAll(/`([^`\n]+)`/g)].map(([, code = '']) => code);
   return [...blocks, ...spans].join('\n');
 }
 
-/**
- * Returns the commands in a document, such as `npm start`, `npm run check`, `npx payonce keys list` and `npx cdk
- * deploy`, without further arguments.
- */
 function commandsIn(document: string): readonly string[] {
   const found = codeOf(document).matchAll(
     /\b(npm run [\w:]+|npm (?:ci|start|stop|test)|npx payonce [a-z]+(?:-[a-z]+)*(?: [a-z]+(?:-[a-z]+)*)?|npx cdk \w+)\b/g,
@@ -38,10 +33,7 @@ function program(print: (text: string) => void = () => undefined) {
 
 const COMMANDS = commandsOf(program());
 
-/**
- * Returns the payonce command with which these words start: a group and its command, or a single command. Undefined if
- * there is no such command.
- */
+/** Undefined if there is no such command. */
 function payonceCommandOf([group = '', name = '']: readonly string[]): string | undefined {
   return COMMANDS.find((each) => each === group || each === `${group} ${name}`);
 }
@@ -79,9 +71,7 @@ const NEWCOMER_PAGES = [
   'docs/operate/first-deploy.md',
   'docs/operate/first-incident.md',
 ];
-/**
- * Commands on the newcomer pages that other files run. Each has a file, and words in that file that run the command.
- */
+/** Each command has a file, and words in that file that run the command. */
 const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   'npm ci': ['.ci/run', 'npm ci'],
   'npm test': ['.ci/run', 'npm test'],
@@ -96,10 +86,7 @@ const RUN_ELSEWHERE: Readonly<Record<string, readonly [file: string, words: stri
   'npx cdk bootstrap': ['local/cdk.ts', "'bootstrap'"],
   'npx cdk deploy': ['local/cdk.ts', "'deploy'"],
 };
-/**
- * Programs of the project on the newcomer pages. This test only starts each program; the files in `RUN_WHOLE` run most
- * of them to the end.
- */
+/** This test only starts each program; the files in `RUN_WHOLE` run most of them to the end. */
 const PROGRAMS = ['start', 'stop', 'demo', 'bench', 'package', 'generate', 'docs:tables', 'prove', 'test', 'test:busy'];
 const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>> = {
   start: ['test/lifecycle/local.drill.test.ts', "'start.ts'"],
@@ -111,7 +98,6 @@ const RUN_WHOLE: Readonly<Record<string, readonly [file: string, words: string]>
   'docs:tables': ['test/docs/state-machine.test.ts', 'fill('],
 };
 
-/** Returns the names of a package.json script and of all scripts that it starts. */
 function startedBy(name: string): readonly string[] {
   const [file] = /test\/run\/all\.ts/.exec(scripts[name] ?? '') ?? [];
   const text = file === undefined ? (scripts[name] ?? '') : read(file);
@@ -119,10 +105,9 @@ function startedBy(name: string): readonly string[] {
   return [name, ...named.filter((each) => each in scripts && each !== name).flatMap(startedBy)];
 }
 
-/** Runs a package.json script in the project, as npm does. */
 async function runScript(name: string, ...words: readonly string[]) {
   const script = scripts[name]?.replace('npm run jest --', scripts['jest'] ?? '');
-  // Clear PAYONCE_TOGETHER: with it, jest runs the generated entries and finds no test files by their names.
+  // With PAYONCE_TOGETHER, jest runs the generated entries and finds no test files by their names.
   const env = {
     ...process.env,
     PAYONCE_TOGETHER: '',

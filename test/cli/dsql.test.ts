@@ -41,7 +41,6 @@ afterAll(() => {
   server.closeAllConnections();
 });
 
-/** Returns the response of CloudFormation to a request for a stack's resources. */
 function resources(request: string): string {
   const of = (type: string, name: string) => `<member><LogicalResourceId>${name}</LogicalResourceId>
     <PhysicalResourceId>${name}</PhysicalResourceId><ResourceType>${type}</ResourceType></member>`;

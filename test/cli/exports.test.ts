@@ -16,7 +16,7 @@ const FILES = '/files/';
 let api: Api;
 let url: string;
 let directory: string;
-/** Length to which the server truncates an export file, in bytes. */
+/** The server truncates an export file to this length, in bytes. */
 let cutAt: number;
 
 const server = apiServer(

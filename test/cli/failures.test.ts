@@ -16,13 +16,12 @@ import { sliceOf } from '../support/slice.ts';
 
 const PAYONCE = resolve(import.meta.dirname, '..', '..', 'cli', 'payonce.mjs');
 
-/** An existing file. It replaces `global-bundle.pem` in the examples, because no such file exists. */
+/** Replaces `global-bundle.pem` in the examples, because no such file exists. */
 const EXISTING = PAYONCE;
 
 const directory = mkdtempSync(join(tmpdir(), 'payonce-cli-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** The environment of a machine without AWS settings. */
 const BARE = {
   PATH: process.env['PATH'] ?? '',
   AWS_CONFIG_FILE: '/nonexistent/config',
@@ -36,11 +35,9 @@ afterEach(() => {
   process.env = env;
 });
 
-/** Splits a line into words as a shell does. */
 const wordsOf = (line: string): readonly string[] =>
   [...line.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, plain = '']) => quoted ?? plain);
 
-/** Runs the command line in this process with the given environment. */
 async function payonce(words: string, environment: Readonly<Record<string, string>> = {}) {
   process.env = { ...BARE, ...environment };
   const printed: string[] = [];
@@ -87,7 +84,7 @@ test('the help of every command shows an example', async () => {
 
 describe('every command fails with one sentence and the documented exit code:', () => {
   const all = commandsOf(payonceProgram({ print: () => undefined, isTerminal: false, freshKey: () => '' }))
-    // Excludes commands that need no deployment.
+    // These commands need no deployment.
     .filter((words) => !['completion', 'conform', 'cost', 'db check', 'db migrate', 'simulate'].includes(words))
     .map((words) => `${words} ${EXAMPLES[words] ?? ''}`.trim());
 
@@ -100,7 +97,7 @@ describe('every command fails with one sentence and the documented exit code:', 
     });
   });
 
-  // Excludes `clock`, because it works only on the local stack.
+  // `clock` works only on the local stack.
   const deployed = commands.filter((words) => !words.startsWith('clock '));
   test.each(deployed)('payonce %s without any setting', async (command) => {
     const { code, sentence, printed } = await payonce(command);
@@ -120,7 +117,7 @@ describe('payonce', () => {
   });
 
   test('uses the region of the profile if AWS_REGION is empty', async () => {
-    // Only this test uses this file, because the SDK reads each file once per process.
+    // The SDK reads each file once per process, so only this test uses this file.
     const config = join(directory, 'config-with-region');
     writeFileSync(config, '[default]\nregion = eu-west-1\n');
     const environment = { ...WITH_CREDENTIALS, AWS_REGION: '', AWS_CONFIG_FILE: config };

@@ -24,7 +24,7 @@ afterAll(() => database.close());
 
 type Chosen = Partial<Parameters<typeof importPayments>[2]>;
 
-/** Runs the command. @param target the AWS that has the secrets of the databases @default none: any use of AWS fails */
+/** @param target the AWS that has the secrets of the databases @default none: any use of AWS fails */
 async function runImport(opened: Parameters<typeof importPayments>[1], chosen: Chosen, target?: AwsTarget) {
   const lines: string[] = [];
   const session = {
@@ -47,10 +47,10 @@ test('payonce db import copies payments, reports a difference, can be canceled a
   const { client, tables, pacing } = moving.tools();
   const opened = { client, tables: { ...tables, views: 'Views' }, pacing };
   const run = (chosen: Chosen = {}) => runImport(opened, { url, ...chosen });
-  /** Checks, as each command that changes payments does, that DynamoDB is still the authority. */
+  /** Each command that changes payments makes this check. */
   const use = () => requireAuthority(opened, 'dynamodb');
 
-  // The import does not stop writes if the database cannot store the payments.
+  // The database cannot store the payments.
   await database.owner.run(sql('ALTER TABLE work RENAME TO other'));
   expect((await run({ finish: true })).exitCode).not.toBe(ExitCode.done);
   await use();

@@ -33,10 +33,6 @@ async function received(QueueUrl: string): Promise<readonly string[]> {
   return Messages.map(({ Body = '' }) => Body).toSorted((left, right) => left.localeCompare(right));
 }
 
-/**
- * Creates a work queue and its dead-letter queue, and parks these messages in the dead-letter queue. Returns the pair,
- * and the URL of the work queue.
- */
 async function pairWith(
   ...bodies: readonly string[]
 ): Promise<{ readonly pair: RedrivePair; readonly workUrl: string }> {

@@ -6,21 +6,19 @@ import { payonceProgram } from '../../cli/program.ts';
 import { StackOutput } from '../../lambdas/kernel/contract/api.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/** Work queues, each with its dead-letter queue. The queues `second` and `lanes` share a dead-letter queue. */
+/** The queues `second` and `lanes` share a dead-letter queue. */
 const WORK = new Map([
   ['first', 'first-dead'],
   ['second', 'second-dead'],
   ['lanes', 'second-dead'],
 ]);
 let endpoint = '';
-/** Dead-letter queues with a running move task. */
 let busy: readonly string[] = [];
 let moved: string[] = [];
 let isLambdaAway = false;
-/** Activity-log entries, each with the queues whose messages were moved before the entry was written. */
+/** Each entry has the queues whose messages were moved before the entry was written. */
 let recorded: { readonly written: string; readonly moved: readonly string[] }[] = [];
 
-/** Returns CloudFormation responses that contain the work queues and their dead-letter queues. */
 function stacks(action: string): string {
   const { parkedRecordsQueue, relayFunction, republishFunction, deadLettersFunction } = StackOutput;
   const { idempotencyTable, ledgerTable, registryTable, viewsTable } = StackOutput;
@@ -40,7 +38,7 @@ function stacks(action: string): string {
 const arnOf = (name: string): string => `arn:aws:sqs:eu-west-1:123456789012:${name}`;
 const nameOf = (address: unknown): string => String(address).split(/[/:]/).at(-1) ?? '';
 
-/** SQS with work queues and one dead letter in each dead-letter queue, and DynamoDB with an empty activity log. */
+/** Each dead-letter queue has one dead letter, and the activity log is empty. */
 const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>>) => object>> = {
   GetQueueAttributes: ({ QueueUrl }) => {
     const name = nameOf(QueueUrl);
@@ -65,10 +63,7 @@ const SERVICES: Readonly<Record<string, (input: Readonly<Record<string, unknown>
   }),
 };
 
-/**
- * Results of the Lambda function that retries dead-lettered calls: the call to the shop succeeds, and the call to the
- * e-mail vendor fails.
- */
+/** The call to the shop succeeds, and the call to the e-mail vendor fails. */
 const DEAD_LETTERS = [
   { id: 'a', state: 'applied', vendor: 'shop', operation: 'reserve', reason: 'shop_unreachable', keptSinceMs: 0 },
   { id: 'b', state: 'stays', vendor: 'postmark', operation: 'email', reason: 'postmark_refused', keptSinceMs: 0 },

@@ -20,7 +20,7 @@ test('a redrive processes each waiting message once, and removes only messages t
     async ({ Body, MessageAttributes }) => {
       seen.push([Body, MessageAttributes?.['reason']?.StringValue, MessageAttributes?.['detail']?.StringValue]);
       if (Body === 'bad') {
-        // The message fails again, so the relay parks it again. The redrive must still end.
+        // The relay parks the message again, but the redrive must still end.
         await sqs.send(new SendMessageCommand({ QueueUrl, MessageBody: 'parked again' }));
         throw new Error('still bad');
       }

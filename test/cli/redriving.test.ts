@@ -4,8 +4,8 @@ import { ExitCode } from '../../cli/failure.ts';
 import { ParkedAgain, redrive } from '../../cli/redriving.ts';
 
 /**
- * Simulates SQS with two messages. Short polling queries only some of the servers (in this simulation, those without
- * messages); long polling queries all servers.
+ * Short polling queries only some of the servers (in this simulation, those without messages); long polling queries all
+ * servers.
  */
 function spreadQueue(deleted: unknown[] = []): SQSClient {
   const left = ['a', 'b'];

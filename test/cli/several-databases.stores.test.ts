@@ -26,7 +26,7 @@ const SETTINGS = {
   postgresShards: '[{"name":"b","secretId":"b"}]',
 };
 
-/** The connection URLs of both databases, by the names of their secrets. */
+/** Keyed by the names of the secrets. */
 const urls = new Map<string, string>();
 let secrets: DatabaseSecrets;
 let copies: Copies;

@@ -14,9 +14,7 @@ import { archiveOfRows, type MemoryArchive } from '../archive/memory-archive.ts'
 import { type Fields, someLedger } from '../archive/verify-world.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 
-/**
- * Name of the bucket of the archive. The simulated account allows reads of this bucket, and refuses every other call.
- */
+/** The simulated account allows reads of this bucket, and refuses every other call. */
 
 const BUCKET = 'archive-of-shop';
 const directory = mkdtempSync(join(tmpdir(), 'payonce-verify-archive-'));
@@ -30,7 +28,6 @@ const POLICY = [
 const refused: string[] = [];
 let rows: readonly Fields[];
 let archive: MemoryArchive;
-/** True if the bucket is in an account other than the auditor's. */
 let isElsewhere = false;
 let server: Server;
 let url: string;
@@ -50,7 +47,6 @@ afterAll(async () => {
   rmSync(directory, { recursive: true });
 });
 
-/** Adds a manifest of all objects to the archive, signed if a key is given. */
 async function listed(of: MemoryArchive, signer?: KeyObject): Promise<MemoryArchive> {
   const manifests = new StoredManifests(of);
   const unsigned = { manifests, digest: systemDigest, clock: systemClock };
