@@ -8,7 +8,7 @@ const answer = (status: number, body: unknown, headers: Record<string, string> =
   new Response(typeof body === 'string' ? body : JSON.stringify(body), { status, headers });
 
 describe('a client’s attempts', () => {
-  /** Returns a client that receives the given responses in order, and after them the API's responses. */
+  /** After the given responses, the client receives the API's responses. */
   function answering(api: Api, ...answers: readonly (() => Response)[]) {
     const pauses: number[] = [];
     let attempts = 0;

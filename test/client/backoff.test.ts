@@ -3,7 +3,6 @@ import { pauseMs } from '../../client/backoff.ts';
 import { fc } from '../support/properties.ts';
 
 const attempts = fc.integer({ min: 0, max: 10_000 });
-/** Random fractions from 0 (inclusive) to 1 (exclusive). */
 const fractions = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 const asked = fc.integer({ min: 0, max: 1_000_000_000 });
 

@@ -14,9 +14,9 @@ import { HAS_BROWSER, RealBrowser } from './browser.ts';
 import { chargesIn } from './client-world.ts';
 
 /**
- * The page under test. `create` makes a payment. At the step `stopsAt`, counted from 0, the page stops forever and sets
- * its title to `stopped`. `lateKeys` and `splitKeys` are faulty stores: `lateKeys` returns before its row is on disk,
- * and `splitKeys` reads and then writes without a lock that other tabs respect.
+ * At the step `stopsAt`, counted from 0, the page stops forever and sets its title to `stopped`. Two stores are faulty:
+ * `lateKeys` returns before its row is on disk, and `splitKeys` reads and then writes without a lock that other tabs
+ * respect.
  */
 const PAGE = `<!doctype html><title>ready</title><script type="module">
 import { browserKeys, createClient } from '/client.js';
@@ -91,7 +91,6 @@ interface Paid {
 const create = (page: Page, operation: string, options: object = {}) =>
   page.evaluate<Paid>(`create(${JSON.stringify(operation)}, ${JSON.stringify(options)})`);
 
-/** Returns a function whose promise resolves after the given number of calls. */
 function barrier(callers: number): () => Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let waiting = 0;
@@ -134,7 +133,7 @@ function barrier(callers: number): () => Promise<void> {
   });
   afterEach(() => browser.kill());
 
-  /** The server behind the page. It has the secret API key and forwards the page's requests. */
+  /** Has the secret API key and forwards the page's requests. */
   async function backend(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
     if (pathname === '/') return new Response(PAGE, { headers: { 'content-type': 'text/html' } });
@@ -144,7 +143,6 @@ function barrier(callers: number): () => Promise<void> {
     return api.fetch(new Request(request, { headers }));
   }
 
-  /** Ways to restart a stopped page. */
   const AGAIN = {
     isReloaded: async (page: Page) => {
       await page.reload();
@@ -161,11 +159,7 @@ function barrier(callers: number): () => Promise<void> {
     },
   };
 
-  /**
-   * Stops the page at a step, starts it again in the given way, and completes the payment.
-   *
-   * @returns the number of charges
-   */
+  /** @returns the number of charges */
   async function chargesAfter(again: (page: Page) => Promise<Page>, stopsAt: number, store?: string): Promise<number> {
     const operation = `order_${operations}_${stopsAt}`;
     const before = chargesIn(api);
@@ -179,8 +173,7 @@ function barrier(callers: number): () => Promise<void> {
   }
 
   /**
-   * The steps of a payment: before and after each of its three calls. The calls store the row, send the request, and
-   * store the response.
+   * The steps are before and after each of three calls, which store the row, send the request, and store the response.
    */
   const STEPS = [0, 1, 2, 3, 4, 5];
 
@@ -201,7 +194,7 @@ function barrier(callers: number): () => Promise<void> {
     for (const step of sliceOf(STEPS, 6)) expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
   });
 
-  /** `npm test` runs the test in one of four slices, because each test starts a browser. */
+  /** Each test starts a browser. */
   const turn = (place: number) => inTurn(test, { place, of: 4, otherwise: test.skip });
 
   const late = 'charges twice with the faulty store lateKeys if the browser is killed before the row is on disk';
@@ -222,7 +215,7 @@ function barrier(callers: number): () => Promise<void> {
   });
 
   /**
-   * Pays each operation in two tabs concurrently. A tab writes a row only after both tabs have begun to read.
+   * A tab writes a row only after both tabs have begun to read.
    *
    * @returns the number of different payments that the two tabs received, for each operation
    */

@@ -8,26 +8,23 @@ import { startUnderKeeper } from '../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 import { until } from '../support/until.ts';
 
-/** True on the only platform for which the package `@sparticuz/chromium` contains Chromium. */
+/** The package `@sparticuz/chromium` contains Chromium only for this platform. */
 export const HAS_BROWSER = process.platform === 'linux' && process.arch === 'x64';
 
 /**
- * Time limit of each wait on a page, in milliseconds. It is longer than any wait on a busy machine but shorter than the
- * time limit of a test, so a test reports the error of the wait.
+ * Longer than any wait on a busy machine but shorter than the time limit of a test, so a test reports the error of the
+ * wait.
  */
 const PATIENCE_MS = 300_000;
 
-/** Returns the folder of the unpacked browser, which all runs share. Unpacking takes some seconds of CPU time. */
+/** All runs share this folder, because unpacking takes some seconds of CPU time. */
 function unpacked(): string {
   const source = join(PROJECT, 'node_modules', '@sparticuz', 'chromium', 'package.json');
   const { version } = JSON.parse(readFileSync(source, 'utf8')) as { readonly version: string };
   return join(PROJECT, '.payonce', 'cache', `browser-${version}`);
 }
 
-/**
- * A browser that has its profile in a folder of its own. It can be killed and restarted with the same profile, and
- * never outlives its test.
- */
+/** Can be killed and restarted with the same profile, and never outlives its test. */
 export class RealBrowser {
   readonly #folder: string;
   #process: ChildProcess | undefined;
@@ -37,16 +34,12 @@ export class RealBrowser {
     this.#folder = folder;
   }
 
-  /**
-   * Returns a browser that is not started yet. Unpacks the program if no earlier run has unpacked it.
-   * @param folder absolute path of the folder for the profile
-   */
+  /** @param folder absolute path of the folder for the profile */
   static unpack(folder: string): RealBrowser {
     const files = unpacked();
     if (!existsSync(files)) {
       mkdirSync(dirname(files), { recursive: true });
-      // The draft is on the same file system as `files`, so that it can be renamed. The system's temporary folder may
-      // be on another file system.
+      // The system's temporary folder may be on another file system, so the draft could not be renamed.
       const draft = mkdtempSync(`${files}-`);
       // With AWS_EXECUTION_ENV, `@sparticuz/chromium` adds libraries that are missing on a minimal system.
       const env = { ...process.env, TMPDIR: draft, AWS_EXECUTION_ENV: 'AWS_Lambda_nodejs24.x' };
@@ -62,7 +55,7 @@ export class RealBrowser {
     return new RealBrowser(folder);
   }
 
-  /** Opens a page in the running browser. All pages share the stored data of the origin. */
+  /** All pages share the stored data of the origin. */
   async open(url: string): Promise<Page> {
     this.#control ??= await this.#start();
     const page = await this.#control.contexts()[0]?.newPage();
@@ -72,7 +65,7 @@ export class RealBrowser {
     return page;
   }
 
-  /** Returns a browser context with its own stored data. This is faster than starting a second browser. */
+  /** Has its own stored data, and is faster than a second browser. */
   async newContext(settings: BrowserContextOptions = {}): Promise<BrowserContext> {
     this.#control ??= await this.#start();
     const context = await this.#control.newContext({ viewport: null, ...settings });
@@ -80,12 +73,12 @@ export class RealBrowser {
     return context;
   }
 
-  /** Kills all processes of the browser with one signal, as a crash does. */
+  /** One signal kills all processes, as in a crash. */
   async kill(): Promise<void> {
     const { pid, exitCode, signalCode } = this.#process ?? {};
     if (pid !== undefined && exitCode === null && signalCode === null) {
       signalProcess(-pid, 'SIGKILL');
-      // Wait for all processes to exit, because the next browser uses the same profile.
+      // The next browser uses the same profile.
       await until(async () => (runningProcesses().some(({ group }) => group === pid) ? undefined : true));
     }
     this.#process = undefined;

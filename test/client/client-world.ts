@@ -7,9 +7,7 @@ import { API_KEY, type Api } from '../world/api.ts';
 export const URL_OF_API = 'https://api.example';
 export const TEA = { amount: 1_000, currency: 'EUR', source: 'tok_ok' } as const;
 
-/**
- * Returns a client runtime that calls the real handlers. It uses the simulated clock, and its jitter is constant.
- */
+/** Calls the real handlers. The jitter is constant. */
 export function surroundingsOn(api: Api): Runtime {
   return {
     fetch: (url, init) => api.fetch(new Request(url, init)),
@@ -25,7 +23,6 @@ export function surroundingsOn(api: Api): Runtime {
   };
 }
 
-/** Returns a client that calls the real handlers, and the list of requests that the client has sent. */
 export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStore = memoryKeys(), apiKey = API_KEY) {
   const sent: Request[] = [];
   const around = { ...surroundingsOn(api), ...changes };
@@ -37,12 +34,10 @@ export function clientOn(api: Api, changes: Partial<Runtime> = {}, keys: KeyStor
   return { client, keys, sent };
 }
 
-/** Returns the number of charges, of all payments, without declined charges. */
 export function chargesIn(api: Api): number {
   return api.processor.inside.all.filter(({ status }) => status !== 'declined').length;
 }
 
-/** Returns the result of a call, or the code and problem of its error. @throws the error if it has no code */
 export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     return await call;

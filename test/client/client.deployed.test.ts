@@ -28,7 +28,7 @@ afterEach(async () => {
 describe('a process that is killed at random times and restarted', () => {
   const OPERATIONS = whole(200, { slice: 10 });
   const MAX_LIVES = 20 * OPERATIONS;
-  /** Amount of the first operation, in minor units. No other test uses this or the following amounts. */
+  /** No other test uses this or the following amounts. */
   const FIRST_AMOUNT = 73_000_000;
 
   test('charges once for each of its operations', async () => {
@@ -43,7 +43,7 @@ describe('a process that is killed at random times and restarted', () => {
     };
     const done = new Set<string>();
     let lives = 0;
-    // Maximum time from a start to the kill, in milliseconds. It grows after each run that completes no new operation.
+    // It grows after each run that completes no new operation.
     let longestMs = 200;
     for (let isFinished = false; !isFinished; ) {
       lives += 1;
@@ -54,7 +54,6 @@ describe('a process that is killed at random times and restarted', () => {
       process.kill();
       const end = await process.exited;
       isFinished = end['code'] === 0;
-      // Any other exit is a bug in the program.
       if (!isFinished) expect(end).toEqual({ code: null, signal: 'SIGKILL' });
       const before = done.size;
       for (const line of process.said.filter((each) => each.startsWith('done '))) done.add(line);
@@ -98,15 +97,14 @@ describe('the example shop', () => {
       const answer = await shop.buy(id).catch(() => undefined);
       if (answer !== undefined) {
         expect(await shop.page(id)).toContain('<b>paid</b>');
-        // There are eight steps: before and after each of four actions, which store the row, store the key, send the
+        // The eight steps are before and after each of four actions, which store the row, store the key, send the
         // request and store the response.
         expect(step).toBe(8);
         break;
       }
       await shop.exited;
       purchases.push(id);
-      // The restarted shop continues with its stored rows. In the next purchase, it is killed one step later than in
-      // this one.
+      // In the next purchase, the shop is killed one step later.
       shop = await open('whsec_AAAA', step + 1);
       if (step === 0) expect((await fetch(`${shop.url}/purchases/${id}`)).status).toBe(404);
       else expect(await shop.page(id)).toContain('<b>paid</b>');
@@ -132,7 +130,6 @@ describe('the example shop', () => {
     'shows a purchase as canceled after a webhook reports the cancellation',
     async () => {
       // The shop needs the endpoint's secret at its start, so its own address is unknown when the endpoint is created.
-      // A receiver therefore accepts the webhooks, and the test forwards them to the shop.
       await using receiver = await serveWebhookReceiver();
       const made = await client().webhookEndpoints.create(
         { url: receiver.url, events: ['order.completed', 'order.canceled'] },

@@ -14,7 +14,7 @@ interface Attempt {
   readonly headers?: Record<string, string>;
   readonly body: string;
 }
-/** Error codes of `fetch` in Node, keyed by their names in the contract. */
+/** The contract names these codes of Node's `fetch`. */
 const FAILURES = {
   lost: 'ECONNRESET',
   refused: 'ECONNREFUSED',
@@ -34,17 +34,16 @@ const CONTRACT = JSON.parse(readFileSync(new URL('../../clients/contract.json', 
   })[];
   readonly calls: readonly {
     readonly name: string;
-    /** The body that an earlier process stored with the key `k-1`. */
+    /** An earlier process stored this body with the key `k-1`. */
     readonly storedBefore?: string;
-    /** True if the API refused that body. */
+    /** The API refused that body. */
     readonly storedRefused?: true;
     readonly attempts: Attempts;
     readonly pausesSeconds?: readonly number[];
     readonly then: Record<string, unknown>;
-    /** A part of the error's message. */
     readonly says?: string;
     readonly stored: number | null;
-    /** True if the refusal is stored, so that a later call can send another body. */
+    /** The refusal is stored, so that a later call can send another body. */
     readonly refused?: true;
   }[];
   readonly changes: readonly { readonly name: string; readonly stored: Row; readonly offered: Row; differ: string[] }[];
@@ -68,7 +67,6 @@ const CONTRACT = JSON.parse(readFileSync(new URL('../../clients/contract.json', 
 };
 const URL_OF_API = 'https://api.example';
 
-/** Returns a client of a server that sends the results of these attempts, in order. */
 function scripted(attempts: Attempts, keys: KeyStore) {
   const sent: Request[] = [];
   const pausesSeconds: number[] = [];

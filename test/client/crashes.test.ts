@@ -17,14 +17,13 @@ beforeAll(() => {
 });
 afterAll(() => rm(folder, { recursive: true, force: true }));
 
-/** A crash of the client's process. `step` is the zero-based index of a step of the run. */
+/** `step` is the zero-based index of a step of the run. */
 interface Crash {
   readonly step: number;
-  /** True if the process crashes after the step takes effect: the row is stored, or the request arrives. */
+  /** The step takes effect before the crash: the row is stored, or the request arrives. */
   readonly isAfter: boolean;
 }
 
-/** State that survives a crash of the client's process. */
 interface Disk {
   readonly api: Api;
   readonly keys: KeyStore;
@@ -32,7 +31,7 @@ interface Disk {
 
 type Call = (client: Client) => Promise<unknown>;
 
-/** Simulates one run of a process that may crash at one step. After the crash, no client code runs. */
+/** After the crash, no client code runs. */
 function life({ api, keys }: Disk, crash: Crash | undefined) {
   const steps: string[] = [];
   let die: () => void = () => undefined;
@@ -60,7 +59,6 @@ function life({ api, keys }: Disk, crash: Crash | undefined) {
   return { client: clientOn(api, changes, stored).client, steps, death };
 }
 
-/** Repeats a call until a run has an outcome. The earlier runs crash at the given steps. */
 async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
   const steps: (readonly string[])[] = [];
   for (const crash of [...crashes, undefined]) {
@@ -73,9 +71,8 @@ async function untilDone(disk: Disk, call: Call, crashes: readonly Crash[]) {
 }
 
 /**
- * Calls `run` with every combination of up to `lives` crashes. Each combination is extended by a crash at each step of
- * its last run. A slice runs only some of the combinations with `lives` crashes.
- * @returns the number of combinations
+ * Each combination is extended by a crash at each step of its last run. A slice runs only some of the combinations with
+ * `lives` crashes.
  */
 async function eachHistory(lives: number, run: (crashes: readonly Crash[]) => Promise<readonly (readonly string[])[]>) {
   let histories = 0;
@@ -100,14 +97,12 @@ const payingWith =
   (client) =>
     client.payments.create({ ...TEA, source }, { operation: 'order_42' });
 
-/** Pays with an invalid amount, and then with the corrected one, under the same name. */
 const correcting: Call = async (client) => {
   const error = await errorOf(client.payments.create({ ...TEA, amount: -1 }, { operation: 'order_42' }));
   expect(['invalid_request', 'operation_changed']).toContain(error.code);
   return client.payments.create(TEA, { operation: 'order_42' });
 };
 
-/** Plays all histories of a payment in which the client crashes. @returns the findings and the number of histories */
 async function survey(call: Call, keysOf: () => KeyStore) {
   const findings: string[] = [];
   const single = await untilDone({ api: new Api(), keys: memoryKeys() }, call, []);

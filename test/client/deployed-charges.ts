@@ -6,7 +6,6 @@ export interface Charges {
   readonly next: string | null;
 }
 
-/** Returns the amounts of all charges in the processor's books since `fromSeconds`. */
 export async function chargedAmounts(fromSeconds: number): Promise<readonly number[]> {
   const amounts: number[] = [];
   const period = `created_from=${fromSeconds}&created_to=${Math.floor(Date.now() / 1000) + 1}`;
@@ -19,10 +18,9 @@ export async function chargedAmounts(fromSeconds: number): Promise<readonly numb
   return amounts;
 }
 
-/** Amount of the next history, in minor units. No other test uses this or the following amounts. */
+/** No other test uses this or the following amounts. */
 let nextAmount = 75_000_000;
 
-/** Runs a plan of the Python client on the deployed stacks. @returns its findings, and the number of histories */
 export async function surveyDeployed(plan: Pick<Plan, 'folder' | 'store' | 'crashes'> & Partial<Plan>, program = '') {
   const fromSeconds = Math.floor(Date.now() / 1000) - 1;
   const { apiUrl: url, apiKey } = localAws();

@@ -30,7 +30,7 @@ const request = (key: string, changes: Partial<StoredRequest> = {}): StoredReque
 });
 const ANSWER = { status: 201, body: '{"id":"pay_1","object":"payment","note":"Tee für zwei\\u0000"}' };
 
-/** Functions that open one store twice, as two processes would. */
+/** Two processes would open one store in this way. */
 const STORES: readonly (readonly [string, () => readonly [KeyStore, KeyStore]])[] = [
   [
     'in memory',

@@ -5,7 +5,6 @@ import { createInterface } from 'node:readline';
 
 const living = new Set<ReturnType<typeof begin>>();
 
-/** Starts a program of this folder in a separate process and collects its output lines. */
 export function begin(program: string, variables: Readonly<Record<string, string>>) {
   const child = spawn(process.execPath, ['--disable-warning=ExperimentalWarning', join(import.meta.dirname, program)], {
     env: { PATH: process.env['PATH'] ?? '', ...variables },
@@ -20,8 +19,8 @@ export function begin(program: string, variables: Readonly<Record<string, string
     exited,
     kill: () => child.kill('SIGKILL'),
     /**
-     * Waits for the first output line that starts with this word. Returns the line without the word, or undefined if
-     * the process ends without such a line.
+     * Returns the first output line that starts with the word, without the word; undefined if the process ends without
+     * such a line.
      */
     says: async (word: string): Promise<string | undefined> => {
       const find = () => said.find((line) => line.startsWith(`${word} `))?.slice(word.length + 1);
@@ -34,7 +33,6 @@ export function begin(program: string, variables: Readonly<Record<string, string
   return begun;
 }
 
-/** Ends all started processes. Call it after each test. */
 export async function endProcesses(): Promise<void> {
   for (const each of living) {
     each.kill();

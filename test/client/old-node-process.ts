@@ -4,8 +4,8 @@ import { SYSTEM } from '../../client/surroundings.ts';
 import { verifyWebhook } from '../../client/webhooks.ts';
 
 /*
- * A caller's program on an old Node version. Its first run is killed after the payment's response has arrived, but
- * before the program stores it. The second run prints its findings.
+ * The first run is killed after the payment's response has arrived, but before the program stores it. The second run
+ * prints its findings.
  */
 
 const { API_URL = '', API_KEY = '', KEYS = '', WEBHOOK = '', DIES = '' } = process.env;

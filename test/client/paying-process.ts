@@ -3,8 +3,8 @@ import { createClient } from '../../client/client.ts';
 import { fileKeys } from '../../client/file-keys.ts';
 
 /*
- * A caller's program that pays each of its purchases. Between runs, it keeps only its keys. The test kills this
- * program. The program prints `begun`, and `done <purchase> <payment>` for each purchase.
+ * Keeps only its keys between runs. The test kills this program. The program prints `begun`, and `done <purchase>
+ * <payment>` for each purchase.
  */
 
 const { API_URL = '', API_KEY = '', KEYS = '', RUN = '', COUNT = '', FIRST_AMOUNT = '' } = process.env;

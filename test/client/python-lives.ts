@@ -7,7 +7,7 @@ import { ensurePython } from '../../local/python-environment.ts';
 
 const PYTHON_CLIENT = join(PROJECT, 'clients', 'python');
 
-/** Runs Python with the client's sources and tests. @returns its output @throws Error with the output if it fails */
+/** If Python fails, throws an error with its output. */
 export async function python(
   words: readonly string[],
   { input = '', path = [join(PYTHON_CLIENT, 'src'), join(PYTHON_CLIENT, 'tests')], program = '' } = {},
@@ -23,7 +23,7 @@ export async function python(
   return `${said}${reported}`;
 }
 
-/** The plan of `clients/python/tests/lives.py`, which explains the fields. */
+/** `clients/python/tests/lives.py` explains the fields. */
 export interface Plan {
   readonly url: string;
   readonly api_key: string;
@@ -48,7 +48,6 @@ interface Played {
   readonly outcomes: readonly { readonly id: string; readonly status: string }[];
 }
 
-/** Runs operations of the Python client in processes that crash. @returns the histories */
 export async function lives(plan: Plan, program = ''): Promise<readonly Played[]> {
   const said = await python(['tests/lives.py'], { input: JSON.stringify(plan), program });
   return said
@@ -57,10 +56,7 @@ export async function lives(plan: Plan, program = ''): Promise<readonly Played[]
     .map((line) => JSON.parse(line) as Played);
 }
 
-/**
- * Returns a sentence for each history that has several outcomes, and for each that does not have exactly one charge.
- * @param charged the amounts of all charges, including declined ones
- */
+/** @param charged the amounts of all charges, including declined ones */
 export function findingsIn(histories: readonly Played[], charged: readonly number[]): readonly string[] {
   return histories.flatMap(({ amount, points, outcomes }) => {
     const made = charged.filter((each) => each === amount).length;
@@ -72,7 +68,7 @@ export function findingsIn(histories: readonly Played[], charged: readonly numbe
   });
 }
 
-/** Installs a wheel in an empty virtual environment, without an index. @returns the environment's interpreter */
+/** Returns the environment's interpreter. */
 export async function installed(wheel: string, environment: string): Promise<string> {
   await python(['-m', 'venv', '--without-pip', environment]);
   const program = join(environment, 'bin', 'python');

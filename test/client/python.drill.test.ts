@@ -6,7 +6,6 @@ import { startPostgres, type TestDatabase } from '../support/postgres.ts';
 import { surveyDeployed } from './deployed-charges.ts';
 import { python } from './python-lives.ts';
 
-/** A Python interpreter with a type checker and a PostgreSQL driver. */
 let program: string;
 let folder: string;
 let database: TestDatabase;

@@ -35,7 +35,6 @@ afterAll(async () => {
 const url = () => `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 
 let played = 0;
-/** Runs a plan on the real handlers. @returns its findings, and the number of histories */
 async function survey(plan: Pick<Plan, 'store' | 'points' | 'crashes'> & Partial<Plan>) {
   played += 1;
   const histories = await lives({

@@ -5,13 +5,13 @@ import { listenerOf } from '../../examples/listener.ts';
 import { shop } from '../../examples/shop/shop.ts';
 
 /*
- * Runs the example shop as a process that crashes at one step. The steps are before and after each database write and
- * each request, counted from 0. The process prints `listening <port>`, and `steps <number>` after each POST request.
+ * The steps are before and after each database write and each request, counted from 0. The process prints `listening
+ * <port>`, and `steps <number>` after each POST request.
  */
 
 const { DATABASE = '', PAYONCE_URL = '', PAYONCE_KEY = '', WEBHOOK_SECRETS = '', DIES_AT = '-1' } = process.env;
 let steps = 0;
-/** True once the shop has resumed its stored purchases. Earlier steps are not counted. */
+/** Steps before the shop has resumed its stored purchases are not counted. */
 let isCounting = false;
 
 function step(): void {

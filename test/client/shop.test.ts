@@ -21,7 +21,7 @@ test('the shop completes a purchase whose response was lost, even after Payonce 
   const paid = row();
   expect(paid).toMatchObject({ status: 'paid' });
 
-  // The shop ended before it stored the response, and starts again days later.
+  // The shop ended before it stored the response.
   database.exec("UPDATE purchases SET status = 'open', answer = NULL, order_id = NULL");
   api.clock.advance(9 * DAY_MS);
   await resume();

@@ -9,7 +9,7 @@ import { selfMadeCertificate } from '../../local/self-made-certificate.ts';
 import { API_KEY } from '../world/api.ts';
 import { errorOf, TEA } from './client-world.ts';
 
-/** A time limit of the client that no passing test reaches, in milliseconds. */
+/** No passing test reaches this time limit. */
 const LONG_MS = 600_000;
 
 describe('the client on the system clock and network', () => {

@@ -12,7 +12,7 @@ const [CURRENT = '', PREVIOUS = ''] = SECRETS;
 const BODY =
   '{"id":"evt_1","object":"event","type":"payment.completed","data":{"object":{"id":"pay_1","note":"für Ada"}}}';
 
-/** Returns headers signed by the Standard Webhooks library with each of these secrets, as during a rotation. */
+/** Several secrets are active during a rotation. */
 function signed(secrets: readonly string[], { body = BODY, atMs = NOW } = {}): Record<string, string> {
   const signatures = secrets.map((secret) => new Webhook(secret).sign('evt_1', new Date(atMs), body));
   return {
