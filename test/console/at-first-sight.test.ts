@@ -24,7 +24,6 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     return page;
   }
 
-  /** Returns whether the whole element is in the visible part of the page. */
   async function isInWindow(page: Page, element: Locator): Promise<boolean> {
     await element.waitFor();
     const { width = 0, height = 0 } = page.viewportSize() ?? {};

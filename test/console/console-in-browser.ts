@@ -22,22 +22,17 @@ import { Api, OPERATOR_KEY } from '../world/api.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** The stage of API Gateway. All paths begin with it. */
+/** All paths begin with the stage of API Gateway. */
 const PREFIX = '/live';
 
-/**
- * The operators' routes in the API documents. The matrix of routes and roles has a row for each of them
- * (test/http/access-matrix.test.ts).
- */
+/** The matrix of routes and roles has a row for each of these routes (test/http/access-matrix.test.ts). */
 const OF_OPERATORS = operations
   .filter(({ security }) => security.some((way) => 'operator' in way))
   .map(({ method, path }) => new RegExp(`^${method} ${path.replaceAll(/\{\w+\}/g, '[^/]+')}$`));
 
 const SWAGGER = join(import.meta.dirname, '..', '..', 'node_modules', 'swagger-ui-dist');
-/** Paths that the documents function serves. */
 const OF_DOCUMENTS = /^\/(?:console|docs|v1\/openapi\.json$)/;
 
-/** The console files as deployed. */
 export class BuiltConsole {
   readonly folder: string;
 
@@ -65,7 +60,7 @@ export class BuiltConsole {
   }
 }
 
-/** Each slice of `npm test` runs only some of these suites, because each needs a browser for half a minute. */
+/** Each suite needs a browser for half a minute. */
 const IN_TURN = [
   'actions of operators in a browser',
   'keyboard use and long lists in a browser',
@@ -81,11 +76,7 @@ const IN_TURN = [
   'results, tables and forms in a browser',
 ];
 
-/**
- * Defines tests of the console in a real browser. Skips the suite on platforms without a browser package.
- *
- * @param name title of the suite; a suite that `IN_TURN` does not list runs in every slice
- */
+/** @param name a suite that `IN_TURN` does not list runs in every slice */
 export function describeConsole(name: string, tests: (shown: ConsoleInBrowser) => void): void {
   const isPlayed = !IN_TURN.includes(name) || sliceOf(IN_TURN, 7).includes(name);
   (HAS_BROWSER && isPlayed ? describe : describe.skip)(name, () => {
@@ -109,7 +100,6 @@ interface Started extends Shared {
 
 let shared: Shared | undefined;
 
-/** Builds the console and unpacks the browser once for all test files of this folder. */
 async function builtOnce(): Promise<Shared> {
   if (shared !== undefined) return shared;
   const built = await BuiltConsole.build();
@@ -122,16 +112,15 @@ async function builtOnce(): Promise<Shared> {
   return shared;
 }
 
-/** The console in a real browser, which calls the production API in this process. */
+/** The production API runs in this process. */
 export class ConsoleInBrowser {
   #started: Started | undefined;
   #documents: ReturnType<typeof documentsApi> | undefined;
   #context: BrowserContext | undefined;
   readonly #tenantsOf = new WeakSet<object>();
   api = new Api();
-  /** Browser settings, for example its language. */
   settings: BrowserContextOptions = {};
-  /** Method and path of each write request of the page. */
+  /** Contains the method and path of each write request of the page. */
   written: string[] = [];
   /** Violations of the content security policy, and script errors. */
   violations: string[] = [];
@@ -148,7 +137,6 @@ export class ConsoleInBrowser {
     server.closeAllConnections();
   }
 
-  /** Clears the writes and violations, and resets the browser settings and the sign-in. Call it before each test. */
   begin(): void {
     this.written = [];
     this.violations = [];
@@ -156,18 +144,12 @@ export class ConsoleInBrowser {
     this.signsIn();
   }
 
-  /** Closes the pages and deletes their stored data. Call it after each test. */
   async end(): Promise<void> {
     await this.#context?.close();
     this.#context = undefined;
   }
 
-  /**
-   * Sets how operators sign in.
-   *
-   * @param signIn settings of an identity provider
-   * @default operators sign in with keys
-   */
+  /** @default operators sign in with keys */
   signsIn(signIn?: ConsoleSignIn): void {
     this.#documents = this.#running.built.documents(signIn);
   }
@@ -181,7 +163,7 @@ export class ConsoleInBrowser {
     return this.#started;
   }
 
-  /** Responds as API Gateway does, with the stage in the path. */
+  /** API Gateway adds the stage to the path. */
   async #backend(request: Request): Promise<Response> {
     const { pathname, search } = new URL(request.url);
     const path = pathname.slice(PREFIX.length);
@@ -203,7 +185,7 @@ export class ConsoleInBrowser {
     return new Response(reply.text, { status: reply.status, headers: { ...reply.headers, date } });
   }
 
-  /** Opens a page. @default the console, in a desktop window */
+  /** @default the console, in a desktop window */
   async opened(url = this.url): Promise<Page> {
     await this.#storeTenant();
     this.#context ??= await this.#newContext();
@@ -218,8 +200,7 @@ export class ConsoleInBrowser {
   }
 
   /**
-   * Returns a context that intercepts requests from the beginning. A test can then add a route at any time. If the
-   * first route were added to a loaded page, the page's next request could still be sent without interception.
+   * If the first route were added to a loaded page, the page's next request could still be sent without interception.
    */
   async #newContext(): Promise<BrowserContext> {
     const context = await this.#running.browser.newContext(this.settings);
@@ -227,7 +208,7 @@ export class ConsoleInBrowser {
     return context;
   }
 
-  /** Stores the tenant of the API key, so that the console can list it. */
+  /** The console lists only stored tenants. */
   async #storeTenant(): Promise<void> {
     if (this.#tenantsOf.has(this.api.world)) return;
     this.#tenantsOf.add(this.api.world);
@@ -248,7 +229,6 @@ export class ConsoleInBrowser {
   }
 }
 
-/** Expects that axe finds no violation of an accessibility rule on the page. */
 export async function accessible(page: Page): Promise<void> {
   // The content policy applies to the page's resources, but not to a script that the test evaluates.
   if (!(await page.evaluate<boolean>(`'axe' in globalThis`))) await page.evaluate(axe.source);
@@ -258,7 +238,7 @@ export async function accessible(page: Page): Promise<void> {
   expect(found).toEqual([]);
 }
 
-/** Takes a screenshot for the documentation, but only in `npm run docs:pictures`. */
+/** Only in `npm run docs:pictures`. */
 export async function picture(page: Page, name: string, height = 480): Promise<void> {
   const { PAYONCE_PICTURES: directory } = process.env;
   if (directory === undefined) return;
@@ -268,7 +248,7 @@ export async function picture(page: Page, name: string, height = 480): Promise<v
   expect(bytes.length).toBeLessThan(100_000);
 }
 
-/** Signs in at the identity provider with this name. If the provider has a session, it does not ask for the name. */
+/** If the provider has a session, it does not ask for the name. */
 export async function identifyAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Sign in' }).click();
   const asked = page.getByLabel('Name');
@@ -278,21 +258,20 @@ export async function identifyAs(page: Page, name: string): Promise<void> {
   await page.getByRole('button', { name: 'Continue' }).click();
 }
 
-/** Clicks the button of an action, then confirms the action with a double click. */
+/** A double click must act once. */
 export async function decideOn(page: Page, verdict: string): Promise<void> {
   const button = { name: verdict, exact: true } as const;
   await page.getByRole('button', button).click();
   await page.getByRole('dialog', button).getByRole('button', button).dblclick();
 }
 
-/** Waits until the screen has loaded all of its data. */
 async function loaded(page: Page): Promise<void> {
   await until(async () => ((await page.getByText('Loading …').count()) === 0 ? true : undefined));
 }
 
 const MAX_TABS = 60;
 
-/** Expects that each table of the page fits into its box, so that no column is outside the window. */
+/** No column may be outside the window. */
 export async function tablesFit(page: Page): Promise<void> {
   const beyond = await page.evaluate<number[]>(
     `[...document.querySelectorAll('.scrolls')].map((box) => box.scrollWidth - box.clientWidth)`,
@@ -300,7 +279,6 @@ export async function tablesFit(page: Page): Promise<void> {
   expect(beyond.every((pixels) => pixels === 0) ? [] : beyond).toEqual([]);
 }
 
-/** Presses Tab until the focus is on the element with this text or label. */
 export async function tabTo(page: Page, name: string): Promise<void> {
   for (let tabs = 0; tabs < MAX_TABS; tabs += 1) {
     await page.keyboard.press('Tab');
@@ -309,23 +287,20 @@ export async function tabTo(page: Page, name: string): Promise<void> {
   throw new Error(`the focus did not reach ${name}`);
 }
 
-/** Returns the text or label of the element that has the focus. */
 export function focused(page: Page): Promise<string> {
   return page.evaluate<string>(`(({ activeElement: at }) => (at.labels?.[0] ?? at).textContent.trim())(document)`);
 }
 
-/** Chooses the mode in the header. */
 export async function showMode(page: Page, mode: 'Live' | 'Test'): Promise<void> {
   await page.getByRole('radio', { name: mode }).check();
 }
 
-/** Starts to count clicks. The count ends when the page is reloaded. Returns a function that reads the count. */
+/** The count ends when the page is reloaded. */
 export async function countClicks(page: Page): Promise<() => Promise<number>> {
   await page.evaluate("globalThis.clicks = 0; addEventListener('click', () => { globalThis.clicks += 1; }, true)");
   return () => page.evaluate<number>('globalThis.clicks');
 }
 
-/** Opens each screen in the navigation, and calls `check` when the screen is loaded. */
 export async function eachScreen(
   page: Page,
   check: (name: string) => Promise<void> = async () => undefined,
@@ -344,7 +319,7 @@ export async function eachScreen(
   }
 }
 
-/** Waits until the page has this title. The console sets the title after it has drawn the screen. */
+/** The console sets the title after it has drawn the screen. */
 export async function titled(page: Page, title: string): Promise<void> {
   await until(async () => (await page.title()) === title || undefined);
 }

@@ -20,7 +20,7 @@ import { accessible, countClicks, eachScreen, identifyAs, titled } from './conso
 import { CopiedFunctions } from './copied-functions.ts';
 import { CLIENT, IdProvider } from './id-provider.ts';
 
-/** Markup that changes the page title if the page executes it. */
+/** Changes the page title if the page executes it. */
 const SCRIPT = '<img src=x onerror="document.title=1">';
 
 // Skipped on platforms that the browser package does not support.
@@ -37,7 +37,6 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     api = new ApiClient(aws, aws.apiKey);
     folder = bundleFolder('console-deployed');
     browser = RealBrowser.unpack(folder);
-    // Only tests of `npm run prove` use this payment.
     if (!IS_PROOF_RUN) return;
     killed = await killedPayment(aws, {
       source: 'tok_timeout_charged',
@@ -51,7 +50,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await rm(folder, { recursive: true, force: true });
   });
 
-  /** A payment whose process was killed after the charge. Its lease expires while the other tests run. */
+  /** The process was killed after the charge. Its lease expires while the other tests run. */
   let killed: KilledPayment;
 
   async function opened(url: string): Promise<Page> {
@@ -78,7 +77,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     await page.getByRole('heading', { name: 'What happened' }).waitFor();
   }
 
-  /** `npm test` runs the test in one of three slices, because each test needs a browser for half a minute. */
+  /** Each test needs a browser for half a minute. */
   const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
 
   const fromOverview =
@@ -181,7 +180,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
       const row = second.getByRole('row', { name: String(json['id']) });
       await row.getByRole('button', { name: 'Approve' }).click();
       await second.getByRole('dialog', { name: 'Approve' }).getByRole('button', { name: 'Approve' }).dblclick();
-      // Reads only this row, because other tests also approve requests.
+      // Other tests also approve requests.
       await row.getByText('approved by').waitFor();
       const corrections = await api.send('GET', `/v1/corrections?payment=${String(json['id'])}`);
       expect(corrections.json['data']).toMatchObject([{ reason, reverses: 2 }]);

@@ -82,7 +82,6 @@ describe('the console files', () => {
 });
 
 describeConsole('an operator in a browser', (shown) => {
-  /** Opens a payment with the search field of the header. */
   async function openPayment(page: Page, id: string): Promise<void> {
     await page.getByLabel('Search payments').fill(id);
     await page.keyboard.press('Enter');
@@ -421,7 +420,7 @@ describeConsole('an operator in a browser', (shown) => {
     const page = await shown.signedIn();
     await openPayment(page, id);
     await page.locator('.story li.is-act > span').first().waitFor();
-    // Measures all positions in one call, because the screen can still be loading.
+    // The screen can still be loading, so one call measures all positions.
     const spans = "[...document.querySelectorAll('.story li.is-act > span')]";
     const tops = await page.evaluate<number[]>(`${spans}.map((span) => span.getBoundingClientRect().y)`);
     expect(tops[0]).toBeCloseTo(tops.at(-1) ?? 0, -1);

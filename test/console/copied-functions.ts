@@ -17,14 +17,10 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { gatewayEvent } from '../world/gateway-event.ts';
 
-/**
- * Serves copies of deployed functions with changed environment variables, behind an address like API Gateway's. Paths
- * without a copy get 404.
- */
 export class CopiedFunctions {
   readonly #client: LambdaClient;
   readonly #server: Server;
-  /** The copies, keyed by the first segment of their paths. */
+  /** The key is the first segment of the paths. */
   readonly #copies = new Map<string, string>();
 
   private constructor(client: LambdaClient, server: Server) {
@@ -49,12 +45,9 @@ export class CopiedFunctions {
   }
 
   /**
-   * Copies a deployed function.
-   *
    * @param path first segment of the paths that the copy serves
    * @param construct start of the function's logical id
-   * @param code different code, as a ZIP archive
-   * @default the code of the original
+   * @param code a ZIP archive; by default, the code of the original
    * @returns the name of the copy, and the name of the role that it shares with the original
    */
   async copy(

@@ -10,7 +10,7 @@ export const CLIENT = 'console';
 const PAGE = `<!doctype html><title>Who are you?</title>
 <form method="post"><label>Name <input name="name"></label><button>Continue</button></form>`;
 
-/** A certified OpenID Connect provider in this process. Its page asks for a name, which determines the role. */
+/** The name that its page asks for determines the role. */
 export class IdProvider {
   readonly issuer: string;
   readonly #server: Server;

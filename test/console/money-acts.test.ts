@@ -135,7 +135,7 @@ describeConsole('actions that move money, in a browser', (shown) => {
   const refused = (status: number, problem: object) => (route: Route) =>
     route.fulfill({ status, body: JSON.stringify({ detail: 'It was refused.', ...problem }) });
 
-  /** Opens a payment, and requests a refund of 5.00 EUR. The first refund requests get these responses. */
+  /** The first refund requests get `responses`. */
   async function enterRefund(id: string, responses: ((route: Route) => Promise<void>)[]) {
     const page = await shown.signedIn();
     await page.goto(`${shown.url}/#/payments/${id}`);

@@ -31,7 +31,6 @@ type Transition = Extract<Schemas['Timeline']['data'][number], { kind: 'transiti
 const KINDS = { refund: 'refunds', capture: 'capture', cancel: 'cancel' } as const;
 const SAID = { reason: 'Asked by phone' };
 const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
-/** Returns the API of a process whose changes get no response from the processor. */
 const unanswered = (api: Api) => api.with({ processor: { ...api.processor, change: silent, findChange: silent } });
 
 async function proposal(api: Api, id: string, kind: keyof typeof KINDS) {
@@ -156,10 +155,6 @@ describe.each([
   (without, refunds, captures) => {
     const lacking = () => new Api({}, new World({ abilities: abilitiesWithout(without) }));
 
-    /**
-     * Returns the amounts that the console lets an operator enter: none, the proposed amount, or 10 and the proposed
-     * amount.
-     */
     const offered = ({ amount, because, isWhole }: Proposal): readonly number[] =>
       because !== undefined ? [] : isWhole === true ? [amount] : [10, amount];
 

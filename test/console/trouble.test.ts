@@ -4,11 +4,11 @@ import { sliceOf } from '../support/slice.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, describeConsole, titled } from './console-in-browser.ts';
 
-/** Markup that changes the page title if the page executes it. */
+/** Changes the page title if the page executes it. */
 const SCRIPT = '<img src=x onerror="document.title=1"><script>document.title=1</script>';
 
 describeConsole('the console during failures', (shown) => {
-  /** Sends this response to every request for this path, in place of the API. A real gateway could also send it. */
+  /** A real gateway could also send this response. */
   const answers = (page: Page, path: string, status: number, body: string) =>
     page.route(`**${path}`, (route) => route.fulfill({ status, body }));
 

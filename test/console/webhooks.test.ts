@@ -39,7 +39,7 @@ describeConsole('webhooks in a browser', (shown) => {
     await openEndpoint(page);
     await accessible(page);
     await decideOn(page, 'Resend');
-    // Waits until the page shows the next attempt of the delivery. This attempt is due immediately.
+    // The next attempt is due immediately.
     await page.locator('td[data-title="Next attempt"] time').waitFor();
     expect(dataOf(await api.get(`/v1/webhook_endpoints/${endpoint}/deliveries`))).toMatchObject([
       { status: 'failed', next_attempt: expect.any(Number) },

@@ -22,7 +22,6 @@ import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
-/** The scenarios to run: all, or only the fast ones. */
 const SHOWN = whole<readonly string[]>(
   SCENARIOS.map(({ id }) => id),
   { slice: ['three', 'published-again', 'lost-acknowledgement', 'refunds'] },
@@ -41,13 +40,13 @@ describe('the demonstration on the deployed stack', () => {
   let demo: DeployedDemo;
   let findings: readonly Finding[];
   const found = (id: string) => findings.find(({ trouble }) => trouble === scenario(id).trouble);
-  /** Counts of the payment that was saved while the relay was stopped. */
+  /** The relay was stopped when this payment was saved. */
   let withoutRelay: Counts;
   beforeAll(async () => {
     demo = await deployDemo(aws, directory, () => undefined);
     const shown = SCENARIOS.filter(({ id }) => SHOWN.includes(id));
     await withSides(aws, demo, async (sides) => {
-      // Here, the scenario runs only on Payonce's side, because the naive side waits a minute for its lost event.
+      // Only Payonce's side runs the scenario, because the naive side waits a minute for its lost event.
       const stopped = await causeFailure(sides.payonce, scenario('relay-stopped'), randomUUID());
       [findings, withoutRelay] = await Promise.all([
         sideBySide(sides, shown, () => undefined),

@@ -8,7 +8,7 @@ afterEach(() => {
   for (const child of begun.splice(0)) child.kill('SIGKILL');
 });
 
-/** Starts a process that looks like a worker of a function, in a process group of its own. */
+/** The process looks like a worker of a function, and has its own process group. */
 async function worker(functionName: string): Promise<ChildProcess> {
   const child = spawn(
     process.execPath,

@@ -18,7 +18,6 @@ import { bundleFolder } from '../support/bundle-folder.ts';
 import { inTurn } from '../support/slice.ts';
 
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
-/** One charge with duplicate postings, events and effects. */
 const TWICE: Counts = { atProcessor: 1, postings: 2, events: 2, effects: 2 };
 type Play = (scenario: Scenario, watch: Watch) => Promise<Finding>;
 const SCRIPT = '<img src=x onerror="document.title=1">';
@@ -68,7 +67,7 @@ const SCRIPT = '<img src=x onerror="document.title=1">';
     return page;
   }
 
-  /** Runs the test in one of three slices of `npm test`, because each test starts a browser. */
+  /** Each test starts a browser. */
   const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
 
   const byKeyboard =

@@ -13,7 +13,7 @@ const RELAY = 'relay';
 describe("the demonstration's relay switch", () => {
   let lambda: Server;
   let endpoint: string;
-  /** Recorded changes of the relay's event source. True means that it was enabled. */
+  /** True means that the relay's event source was enabled. */
   let switched: boolean[];
   beforeEach(async () => {
     switched = [];

@@ -9,9 +9,7 @@ import type { Charge } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 const ONCE: Counts = { atProcessor: 1, postings: 1, events: 1, effects: 1 };
 const TWICE: Counts = { atProcessor: 2, postings: 2, events: 2, effects: 2 };
 
-/**
- * Returns a side that has charged, posted, published and applied each payment as often as the payment occurs in `paid`.
- */
+/** Each payment counts as often as it occurs in `paid`. */
 function sideOf(paid: readonly string[]): Side {
   const times = (payment: string): readonly string[] => paid.filter((each) => each === payment);
   const kind = 'payment.completed';

@@ -60,7 +60,6 @@ describe('the demonstration', () => {
 describe('docs/start/demo.md', () => {
   const document = readFileSync(new URL('../../docs/start/demo.md', import.meta.url), 'utf8');
 
-  /** Parses the counts from the table on the page. */
   const findings = (): readonly Finding[] =>
     document
       .split('\n')

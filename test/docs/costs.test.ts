@@ -52,7 +52,7 @@ test('an idle deployment without options costs at most 12.30 USD a month, and a 
   expect(totalOf(idleBill(templates))).toBeLessThanOrEqual(12.3);
   const { payment, callback, event, eventAlone, webhook, webhookUnderLoad, reconciling } = pathsFor(templates);
   const perMillion = ({ usage }: { readonly usage: Usage }): number => totalOf(linesOf(usage, 1_000_000));
-  // USD per million payments. The limit was 14 before AWS charged for process starts.
+  // The limit was 14 before AWS charged for process starts.
   expect(perMillion(payment)).toBeLessThanOrEqual(14.1);
   expect(perMillion(event)).toBeLessThanOrEqual(10);
   // The memory of the relay and the projector is set for full load, so a single event is billed at this memory, too.

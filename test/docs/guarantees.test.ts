@@ -6,10 +6,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 const testFiles = new Set(globSync('test/**/*.ts', { cwd: PROJECT }));
 
-/**
- * Returns the table rows of a page, but only of the tables whose last column has the given name. For each row, `name`
- * is its first cell, and `files` contains the paths in its last cell.
- */
+/** Reads only the tables whose last column has the given name. `files` contains the paths in the last cell of a row. */
 function rowsOf(page: string, column: string) {
   const tables = [
     ...read(page).matchAll(new RegExp(`^\\|.*\\| ${column} \\|\\n\\|[-|]+\\|\\n((?:\\|.*\\|\\n)+)`, 'gm')),
@@ -23,7 +20,6 @@ function rowsOf(page: string, column: string) {
     });
 }
 
-/** Returns the names of the guarantees in the comment at the top of a file. */
 function heldBy(file: string): readonly string[] {
   const [header = ''] = /^\/\*\*[^]*?\*\//.exec(read(file)) ?? [];
   return [...header.matchAll(/Tests the guarantee "([^"]+)"\./g)].map(([, name = '']) => name);

@@ -20,8 +20,8 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 /*
- * Follows the documents as a new user would: a shell runs their lines in order against the deployed stack.
- * test/package/platform-team.drill.test.ts covers the job of a platform team.
+ * A shell runs the lines of the documents in order against the deployed stack. test/package/platform-team.drill.test.ts
+ * covers the job of a platform team.
  */
 
 const aws = localAws();
@@ -30,7 +30,7 @@ let folder: string;
 const background: ChildProcess[] = [];
 beforeAll(() => {
   folder = mkdtempSync(join(tmpdir(), 'payonce-newcomer-'));
-  // Creates the files that `npm start` creates, and an npx that does not search for packages.
+  // This npx does not search for packages.
   mkdirSync(join(folder, 'bin'));
   new StateFile(folder).write(aws);
   const npx = `#!/bin/sh\ntool=$1; shift\ncase $tool in\n  node) exec '${process.execPath}' "$@" ;;\n  payonce) exec '${process.execPath}' '${PROJECT}/cli/payonce.mjs' --directory '${folder}' "$@" ;;\nesac\n`;
@@ -42,7 +42,6 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Returns the lines of a code block in a section, without comments. */
 const linesOf = (page: string, heading: string): readonly string[] =>
   (blocksOf(page, heading, 'sh')[0] ?? '')
     .split('\n')
@@ -51,7 +50,7 @@ const linesOf = (page: string, heading: string): readonly string[] =>
 
 class Shell {
   readonly #environment: Record<string, string | undefined>;
-  /** Values of placeholders such as `pay_…`, taken from the printed output. */
+  /** Taken from the printed output; a placeholder is, for example, `pay_…`. */
   readonly #ids = new Map<string, string>([['ten_', aws.tenantId]]);
 
   constructor(environment: Readonly<Record<string, string>>) {
@@ -59,7 +58,6 @@ class Shell {
     this.#environment = { ...process.env, PATH, API: aws.apiUrl, KEY: aws.apiKey, ...environment };
   }
 
-  /** Runs a line. A line that ends in `&` runs in the background. @returns its output */
   async run(line: string): Promise<string> {
     const [, assignments] = /^export (.*)$/.exec(line) ?? [];
     if (assignments !== undefined) {
@@ -84,7 +82,6 @@ class Shell {
     return `${printed}${line.startsWith('npx') ? failed : ''}`;
   }
 
-  /** Sets the value of the placeholder with this prefix. */
   means(prefix: string, id: string): void {
     this.#ids.set(prefix, id);
   }
@@ -103,7 +100,7 @@ test('the lines in docs/start/first-payment.md set up a shop that charges a purc
   expect(more).toEqual([]);
   // The line `buy` is repeated by curl until the shop has started.
   for (const line of [settings, shop, listen]) await shell.run(line);
-  // On a busy machine, a service that the order calls can respond too late. The resolver then completes the order.
+  // The resolver completes the order if a service that the order calls responds too late.
   await until(async () => {
     if ((await shell.run(buy)).includes('<b>paid</b>')) return true;
     await runJob(aws, 'resolve');

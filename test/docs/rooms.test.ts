@@ -7,7 +7,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const ROOMS = readdirSync(join(PROJECT, 'lambdas'), { withFileTypes: true })
   .filter((entry) => entry.isDirectory())
   .map(({ name }) => name);
-/** Matches a code path: a list of the files in `lambdas/` that an execution runs through, in order. */
+/** A code path lists the files in `lambdas/` that an execution runs through, in order. */
 const CODE_PATH = /^\*\*Code path of (.+?)\.\*\* ([^]+?)\n\n/gm;
 const readmeOf = (room: string): string => readFileSync(join(PROJECT, 'lambdas', room, 'README.md'), 'utf8');
 

@@ -30,9 +30,7 @@ afterAll(async () => {
   await database.close();
 });
 
-/**
- * Runs the query in a section of the page as an administrator of the database, for the tenant and mode of the fixtures.
- */
+/** An administrator of the database runs the query for the tenant and mode of the fixtures. */
 async function query(section: string, change = (text: string) => text) {
   const text = new RegExp(`## ${section}\n[^]*?\`\`\`sql\n([^]+?);\n\`\`\``).exec(PAGE)?.[1] ?? '';
   return person.query(change(text).replaceAll("'ten_example'", "'ten_fixture'").replaceAll("'live'", "'test'"));

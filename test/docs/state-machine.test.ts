@@ -8,7 +8,7 @@ import { type Cell, CHARGE_TABLE, DISPUTE_TABLE, REFUND_TABLE } from '../../lamb
 const DOCUMENT = readFileSync(new URL('../../docs/reference/state-machine.md', import.meta.url), 'utf8');
 const TABLES = stateTablesPage();
 
-/** Returns the table rows of a generated section as cells. A row without a fact gets the fact of the row above it. */
+/** A row without a fact gets the fact of the row above it. */
 function rowsOf(part: string): readonly (readonly [stated: string, known: string, what: string])[] {
   const [, text = ''] = new RegExp(`## ${part}\n([^]*?)\n\n(?:##|$)`).exec(`${TABLES}\n\n`) ?? [];
   let stated = '';
