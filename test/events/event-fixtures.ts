@@ -4,8 +4,8 @@ import { isOutcome } from '../../lambdas/payments/domain/payment.ts';
 import { detailsOf, type Transition } from '../../lambdas/payments/domain/transition.ts';
 
 /**
- * Returns the events of these transitions as consumers parse them from JSON on the bus. The transitions must include
- * the first one of each payment.
+ * Returns the events as consumers parse them from JSON on the bus. The transitions must include the first one of each
+ * payment.
  */
 export function eventsOf(digest: Digest, transitions: readonly Transition[]): readonly PaymentEvent[] {
   const firsts = new Map(

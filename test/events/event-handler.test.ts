@@ -22,7 +22,7 @@ import { paidEvent } from '../once/consumer-world.ts';
 
 const EVENT = paidEvent();
 
-/** Returns the message that EventBridge sends to a queue. */
+/** EventBridge sends this message to a queue. */
 const envelope = (detail: unknown, name = 'payment.completed.v1') =>
   JSON.stringify({ version: '0', id: 'x', 'detail-type': name, source: 'payonce', detail });
 
@@ -34,7 +34,6 @@ function recordOf(body: string, { messageId = 'm0', receives = 1, failures = 0 }
 
 type Behavior = (event: EventOf) => Promise<'done' | 'done_before' | 'busy'>;
 
-/** Returns a consumer of completed payments and failed refunds. */
 function harness(behave: Behavior = async () => 'done', park: Parking['park'] = async () => undefined) {
   const parked: Parameters<Parking['park']>[0][] = [];
   const again: { readonly body: string; readonly failures: number }[] = [];
@@ -159,10 +158,7 @@ describe('a batch of messages', () => {
     expect(await away.take([recordOf(body, { failures: 4 })])).toEqual(['m0']);
   });
 
-  /**
-   * Simulates the queue of a consumer whose process crashes at one message. The queue does not redeliver acknowledged
-   * messages.
-   */
+  /** The queue does not redeliver acknowledged messages. */
   test('loses no other message to the dead-letter queue if one message kills the process', async () => {
     const names = ['a', 'b', 'killer', 'c', 'd'];
     const left = new Set(names);

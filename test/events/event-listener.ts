@@ -28,7 +28,6 @@ export async function stackOutput(stack: keyof typeof StackName, output: keyof t
   return value;
 }
 
-/** A subscriber to the deployed bus, with its own rule and queue. */
 export class EventListener {
   readonly #name = `listener-${process.pid}-${Date.now()}`;
   readonly #sqs: SQSClient;
@@ -65,7 +64,7 @@ export class EventListener {
     await this.#sqs.send(new DeleteQueueCommand({ QueueUrl: this.#queueUrl }));
   }
 
-  /** Waits for the given number of events of a payment. Returns the events in order of arrival. */
+  /** Returns the events in order of arrival. */
   async received(paymentId: unknown, count: number): Promise<readonly PaymentEvent[]> {
     const ofPayment = () =>
       this.#received.filter((event): event is PaymentEvent => 'payment' in event && event.payment.id === paymentId);

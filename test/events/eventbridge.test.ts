@@ -12,7 +12,7 @@ import { RelayHarness } from './relay-harness.ts';
 const EVENT = paidEvent();
 const CREDENTIALS = { accessKeyId: 'AKIDEXAMPLE', secretAccessKey: 'secret' };
 
-/** The X-Ray header of an execution, with only the fields that a trace needs. */
+/** Contains only the fields that a trace needs. */
 const TRACE = 'Root=1-67891233-abcdef012345678912345678;Parent=53995c3f42cd8ad8';
 
 const closing: (() => void)[] = [];
@@ -20,10 +20,6 @@ afterEach(() => {
   for (const close of closing.splice(0)) close();
 });
 
-/**
- * Serves EventBridge's HTTP API, and records the requests. It always sends the given response or, if the status is 0,
- * closes the connection.
- */
 async function bus(status: number, answer: unknown) {
   const asked: { headers: NodeJS.Dict<string | string[]>; body: Record<string, unknown> }[] = [];
   const server = createServer((request, response) => {

@@ -38,8 +38,7 @@ describe('on the deployed stack,', () => {
   test('a republished outcome is the same event', async () => {
     const { awsEndpoint: endpoint, region } = aws;
     const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });
-    // Only this event is republished. A wider range would also republish the events that other tests lose on purpose
-    // and wait for.
+    // A wider range would also republish the events that other tests lose on purpose and wait for.
     const [{ occurredAtMs } = { occurredAtMs: 0 }] = await listener.received(paymentId, 1);
     const range = { sinceMs: occurredAtMs, untilMs: occurredAtMs + 1 };
     const { Payload } = await lambda.send(

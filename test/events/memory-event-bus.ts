@@ -1,12 +1,11 @@
 import type { PayonceEvent } from '../../lambdas/events/domain/event.ts';
 import type { EventPublisher, PublishOutcome } from '../../lambdas/events/use/event-publisher.ts';
 
-/** An in-memory bus that keeps the published events in order of arrival. */
 export class MemoryEventBus implements EventPublisher {
   readonly published: PayonceEvent[] = [];
   /** Event ids of each call, whether accepted or refused. */
   readonly calls: (readonly string[])[] = [];
-  /** Returns the failure of an event at an attempt, counted from 1, or undefined to publish the event. */
+  /** Undefined publishes the event. Attempts are counted from 1. */
   trouble: (id: string, attempt: number) => Exclude<PublishOutcome, { kind: 'published' }> | undefined = () =>
     undefined;
   readonly #tries = new Map<string, number>();

@@ -156,8 +156,7 @@ describe('a redriven message', () => {
   });
 
   test('publishes the part of a long range that consumers still deduplicate, and parks the older part', async () => {
-    // The job can park such a range in a quiet deployment. The range begins more than 14 days ago, and its last event
-    // is new.
+    // The job can park such a range in a quiet deployment.
     harness.clock.advance(-60 * MINUTE_MS + 2 * MINUTE_MS);
     const wide: ParkedWork = {
       kind: 'range',

@@ -20,16 +20,15 @@ import { MemoryEventBus } from './memory-event-bus.ts';
 
 export type Relay = (tools: RelayTools, records: readonly StreamRecord[]) => Promise<Relayed>;
 
-/** Maximum number of records in a batch. The Stream has more records. */
+/** The Stream has more records. */
 const BATCH = 3;
-/** Maximum number of deliveries, of all batches together. */
+/** Counts the deliveries of all batches together. */
 const MAX_TRIES = 20;
 
-/** A simulated Ledger with its Stream, the relay and the bus. */
 export class RelayHarness extends World {
   readonly bus = new MemoryEventBus();
   readonly parked: { readonly body: string; readonly reason: string; readonly detail: string }[] = [];
-  /** Raised alarms: the metric and the payment. */
+  /** Each alarm is the metric and the payment. */
   readonly alarms: string[] = [];
   readonly ledger: readonly Transition[];
   readonly records: StreamRecord[];
@@ -46,7 +45,6 @@ export class RelayHarness extends World {
     this.#how = how;
   }
 
-  /** The ids of the events that must be published. */
   get expected(): readonly string[] {
     return this.ledger.flatMap((transition) => {
       const first = this.ledger.find(({ payment, sequence }) => payment.id === transition.payment.id && sequence === 1);
@@ -59,7 +57,7 @@ export class RelayHarness extends World {
     return this.bus.published.map(({ event }) => event.id);
   }
 
-  /** Simulates a process restart: the next batch is processed without memory of earlier batches. */
+  /** The next batch is processed without memory of earlier batches. */
   restart(): void {
     this.#relayed = new ProcessRecords();
     this.#alarmed = new ProcessRecords();
@@ -91,10 +89,7 @@ export class RelayHarness extends World {
     return this.#how({ ...tools, ...changes }, records);
   }
 
-  /**
-   * Reads the Stream as Lambda does. After a failure, redelivers the batch completely, or from its first failed record
-   * if it failed in part.
-   */
+  /** Reads the Stream as Lambda does. */
   async pump(actors: () => Actor): Promise<void> {
     let at = 0;
     for (let tries = 0; at < this.records.length && tries < MAX_TRIES; tries += 1) {
@@ -116,7 +111,6 @@ export class RelayHarness extends World {
   }
 }
 
-/** Returns two transitions for each payment: the first transitions of all payments, and then their outcomes. */
 export function chains(payments: number): readonly Transition[] {
   const firsts = Array.from({ length: payments }, (_, index) => pendingTransition(paymentIdFor(`relay-${index}`)));
   return [...firsts, ...firsts.map((first) => outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' }))];

@@ -9,10 +9,7 @@ import { chains, type Relay, RelayHarness } from './relay-harness.ts';
 
 const POISON = { position: '999', whole: '{"poison":true}', content: { kind: 'unreadable', detail: 'type' } } as const;
 
-/**
- * Runs relay processes with injected faults until they have read the whole Stream. The middle of the Stream has a
- * poison record.
- */
+/** The middle of the Stream has a poison record. */
 async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise<HistoryRun> {
   const harness = new RelayHarness(chains(2), how);
   harness.records.splice(3, 0, POISON);
@@ -30,7 +27,7 @@ async function runHistory(faults: readonly PlannedFault[], how?: Relay): Promise
   return { calls, violations };
 }
 
-/** A faulty relay that ignores the results and errors of its calls. */
+/** Ignores the results and errors of its calls. */
 const naive: Relay = async ({ publisher, transitions, parking, digest }, records) => {
   for (const { content, whole: body } of records) {
     if (content.kind === 'unreadable') await parking.park({ body, reason: '', detail: '' }).catch(() => undefined);

@@ -3,7 +3,7 @@ import { switchEventSources } from '../../local/event-sources.ts';
 import { CREDENTIALS, localAws } from '../support/local-aws.ts';
 import { stackOutput } from './event-listener.ts';
 
-/** Stops or restarts the deployed relay, as an operator could do by mistake. */
+/** An operator could do this by mistake. */
 export async function switchRelay(state: 'Enabled' | 'Disabled'): Promise<void> {
   const { awsEndpoint: endpoint, region } = localAws();
   const lambda = new LambdaClient({ endpoint, region, credentials: CREDENTIALS });

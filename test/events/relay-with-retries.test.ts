@@ -9,7 +9,6 @@ import { chains, RelayHarness } from './relay-harness.ts';
 const PAYMENTS = 12;
 const AWAY = () => ({ kind: 'not_now', code: 'InternalFailure' }) as const;
 
-/** A relay for one delivery. Records each attempt, and the position from which the Stream redelivers. */
 class PatientRelay extends RelayHarness {
   readonly attempts: RelayAttempt[] = [];
   redeliverFrom: string | undefined;
@@ -38,7 +37,7 @@ test('a relay retries an unavailable bus within one delivery, and publishes each
   expect(relay.redeliverFrom).toBeUndefined();
   expect([...relay.publishedIds].sort()).toEqual([...relay.expected].sort());
   expect(relay.clock.nowMs() - startMs).toBeLessThan(480 * SECOND_MS);
-  // Each attempt is reported, so that the alarm is raised while the relay waits.
+  // The alarm is raised while the relay waits.
   expect(relay.attempts.length).toBeGreaterThan(5);
   expect(relay.attempts.filter(({ redeliverFrom }) => redeliverFrom === undefined)).toEqual([relay.attempts.at(-1)]);
 });
@@ -75,8 +74,8 @@ test('an event that the bus refuses is parked immediately, and delays no other e
 
 describe('events that the bus does not accept', () => {
   /**
-   * Relays events of the given age. `markAfterMs` is the time from these events to the mark up to which the job has
-   * republished lost events. It is undefined if the job has never run.
+   * `markAfterMs` is the time from the events to the mark up to which the job has republished lost events; undefined if
+   * the job has never run.
    */
   async function relayAtAge(ageMs: number, markAfterMs: number | undefined, change: (records: StreamRecord[]) => void) {
     const relay = new PatientRelay(0);

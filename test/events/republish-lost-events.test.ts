@@ -35,7 +35,7 @@ class LostEventsApiHarness {
   readonly clock = new SimulatedClock(NOON);
   readonly bus = new MemoryEventBus();
   readonly views = new MemoryViews();
-  /** Number of queries of the outcome index. */
+  /** Counts queries of the outcome index. */
   queries = 0;
   readonly #stores = new Stores(this.clock);
   readonly marks = this.#stores.jobMarks;
@@ -44,18 +44,16 @@ class LostEventsApiHarness {
   readonly reported: unknown[] = [];
   readonly late: number[] = [];
   readonly parked: RepublishRequest[] = [];
-  /** True while the dead-letter queue for records is unavailable. */
   isParkingAway = false;
-  /** Payments in review that raised an alarm. */
   readonly alarms: string[] = [];
   readonly alarmed = new ProcessRecords<true>();
-  /** Id of a payment that cannot be read, because this code does not know its format. */
+  /** This code does not know the format of this payment. */
   unreadable: string | undefined;
-  /** Number of messages in the projector's queue. */
+  /** In the projector's queue. */
   queued = 0;
   #payments = 0;
 
-  /** Completes a payment now, without publishing its event. */
+  /** Does not publish the event. */
   complete(capturedMinor = 1000): void {
     this.#payments += 1;
     const first = pendingTransition(paymentIdFor(`lost-${this.#payments}`));
@@ -73,7 +71,7 @@ class LostEventsApiHarness {
     void this.#stores.write([first, outcome]);
   }
 
-  /** Makes the projector process a period's events, and updates the length of the projector's queue. */
+  /** Also updates the length of the projector's queue. */
   async catchUp(untilMs: number, fromMs = NOON - DAY_MS): Promise<void> {
     const { ledger } = this.#stores;
     const { outcomes } = await ledger.outcomesAfter(positionAt(fromMs), untilMs, 10_000);
@@ -85,7 +83,6 @@ class LostEventsApiHarness {
     this.queued = this.#payments - outcomes.length;
   }
 
-  /** Makes the projector process all events on the bus. */
   async project(): Promise<void> {
     for (const event of this.bus.published) await projectEvent({ runner: idempotentRunner, views: this.views }, event);
   }
@@ -133,10 +130,7 @@ class LostEventsApiHarness {
     });
   }
 
-  /**
-   * Returns the job's mark, the time up to which it has handled all events, in Unix milliseconds. Undefined before the
-   * first run.
-   */
+  /** The job has handled all events up to this time, in Unix milliseconds. Undefined before the first run. */
   async mark(): Promise<number | undefined> {
     const mark = await this.marks.readMark('republish-events');
     return mark === undefined ? undefined : timeOf(mark);
@@ -403,7 +397,6 @@ describe('the job that republishes lost events', () => {
     const sinceMs = harness.clock.nowMs();
     harness.clock.advance(HOUR_MS);
     expect(await harness.run()).toMatchObject({ done: 0 });
-    // A run moves the mark at the same time.
     let isRunning = true;
     const marks: JobMarks = {
       readMark: async (job) => {
@@ -529,7 +522,7 @@ describe('the job that republishes lost events', () => {
   test('parks no events of later pages while a page waits, because each run would park them again', async () => {
     const harness = new LostEventsApiHarness();
     await harness.run();
-    // Creates a full page of events, and one more event that the bus refuses permanently.
+    // The bus refuses the last event permanently.
     for (let payments = 0; payments < 100; payments += 1) harness.complete();
     harness.clock.advance(2 * MINUTE_MS);
     harness.complete();

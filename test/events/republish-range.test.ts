@@ -17,7 +17,6 @@ import { MemoryEventBus } from './memory-event-bus.ts';
 const MINUTE_MS = 60_000;
 const NOON = Date.UTC(2026, 2, 1, 12);
 
-/** Returns a payment that was created at noon and completed `minutes` minutes later. */
 function completedAfter(minutes: number): readonly [Transition, Transition] {
   const first = pendingTransition(paymentIdFor(`republish-${minutes}`));
   const { type, payment, postings } = outcomeTransition(first, { kind: 'succeeded', chargeId: 'ch_1' });

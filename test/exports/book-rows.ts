@@ -3,8 +3,8 @@ import type { PostingRow, ViewRow } from '../../lambdas/views/domain/views.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /**
- * Returns the rows that the projector writes to the books for `count` payments, one payment per millisecond. Each row
- * has `pairs` pairs of entries. The amounts of the pairs go from 1 to 1,000 and then repeat.
+ * Returns the rows as the projector writes them, with one payment per millisecond. The amounts of the pairs go from 1
+ * to 1,000 and then repeat.
  */
 export function bookRows(owner: ViewOwner, count: number, fromMs: number, pairs = 1): readonly ViewRow[] {
   return Array.from({ length: count }, (_, index) => {

@@ -3,7 +3,7 @@ import { type Cell, csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { fc } from '../support/properties.ts';
 
 /**
- * Parses CSV according to RFC 4180 one character at a time, independently of production code.
+ * Independent of production code (RFC 4180).
  *
  * @param separator the separator at which a spreadsheet may split
  */

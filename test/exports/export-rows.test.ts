@@ -12,7 +12,7 @@ import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 import { OWNER, requested } from './export-world.ts';
 
-/** Number of posting sets. They fill two pages and one row of a third page. */
+/** The posting sets fill two pages and one row of a third page. */
 const SETS = 1_001;
 
 test('pages contain every row of the range exactly once, even at page borders and across all partitions', async () => {

@@ -18,9 +18,8 @@ import { MemoryExportFiles } from './memory-export-files.ts';
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const PAGE = 10;
-/** Part size in these tests, in characters. */
 const PART = 200;
-/** A time longer than any lease, in milliseconds. */
+/** Longer than any lease. */
 export const LATER_MS = 120_000;
 
 export const OWNER = { tenantId: tenantId('ten_1'), mode: 'test' as const };
@@ -59,9 +58,7 @@ export function fileOfNumbers(count: number): string {
   return [csvLine(['number', 'text']), ...lines].join('');
 }
 
-/**
- * A simulated export system with tables and files in memory. A request to start a writer is only recorded in `woken`.
- */
+/** A request to start a writer is only recorded in `woken`. */
 export class ExportWorld {
   readonly clock = new SimulatedClock();
   readonly files = new MemoryExportFiles(PART);
@@ -120,13 +117,12 @@ export class ExportWorld {
   }
 }
 
-/** A hook into the calls of a writer. */
 export interface Calls {
-  /** Called before and after each call. @throws to crash the writer */
+  /** An error crashes the writer. */
   readonly at: (call: number, when: 'before' | 'after', name: string) => Promise<void>;
 }
 
-/** Wraps the tools of one writer. Counts the writer's calls from 1, and passes each call to the hook. */
+/** Counts the writer's calls from 1. */
 export function watched(tools: WriteExportTools, { at }: Calls): WriteExportTools {
   let calls = 0;
   const through =

@@ -7,22 +7,21 @@ const ENTRIES = { kind: 'entries', ...DAY };
 
 function linesOf(api: Api, made: Reply): readonly (readonly string[])[] {
   const text = [...api.files.files].find(([name]) => name.endsWith(`${String(made.body['id'])}.csv`))?.[1] ?? '';
-  // Assumes that the rows contain no quotation marks.
+  // The rows contain no quotation marks.
   return text
     .split('\r\n')
     .filter((line) => line !== '')
     .map((line) => line.split(','));
 }
 
-/** Returns the rows as objects, keyed by column name. */
 function rowsOf(api: Api, made: Reply): readonly Readonly<Record<string, string>>[] {
   const [columns = [], ...lines] = linesOf(api, made);
   return lines.map((line) => Object.fromEntries(columns.map((name, index) => [name, line[index] ?? ''])));
 }
 
 /**
- * Creates four payments: one of 10.00 EUR with a fee and a refund, one of 5 JPY, one that fails, and one that is in
- * dispute and has a fee in dollars.
+ * One payment has 10.00 EUR with a fee and a refund, one has 5 JPY, one fails, and one is in dispute and has a fee in
+ * dollars.
  */
 async function past(): Promise<Api> {
   const api = new Api();
@@ -68,7 +67,6 @@ describe('an export of entries', () => {
     const day = 24 * 60 * 60 * 1000;
     for (const key of ['second', 'third', 'fourth']) {
       api.clock.advance(day - (api.clock.nowMs() % day));
-      // The payment takes place in the first millisecond of the day.
       await api.paid(key, { amount: 300 });
       await api.change(`${await api.paid(`${key}-later`)}/refunds`, `${key}-r`, { amount: 1 });
     }
@@ -142,7 +140,7 @@ test.each<[string, Readonly<Record<string, string | number>>, readonly Readonly<
 ])('an export of %s with the filters %j contains exactly the matching rows', async (kind, filters, rows) => {
   const api = await past();
   const made = await api.write('/v1/exports', 'e', { kind, ...DAY, ...filters });
-  // The order of payments in the same second depends on their ids, so the rows are sorted by their text.
+  // The order of payments in the same second depends on their ids.
   const byText = (left: object, right: object) => (JSON.stringify(left) < JSON.stringify(right) ? -1 : 1);
   const found = rowsOf(api, made).toSorted(byText);
   expect(found).toHaveLength(rows.length);

@@ -21,14 +21,14 @@ import { until } from '../support/until.ts';
 import { bookRows } from './book-rows.ts';
 import { requested } from './export-world.ts';
 
-/** Number of rows in the books. In `npm run prove`, they fill two parts of the file. */
+/** In `npm run prove`, the rows fill two parts of the file. */
 const SETS = whole(2_400, { slice: 300 });
 /**
- * Number of pairs of entries in each row. The writer reads a transition for each row, which is slow on the local AWS.
- * Therefore, the test uses few rows, each with many entries.
+ * The writer reads a transition for each row, which is slow on the local AWS. Therefore, the test uses few rows, each
+ * with many entries.
  */
 const PAIRS = 10;
-/** True if the writer is killed after a part; false if it is killed before the first part. */
+/** False if the writer is killed before the first part. */
 const HAS_PARTS = whole(true, { slice: false });
 const AT_ONCE = 64;
 const PAYMENTS = 4;
@@ -50,7 +50,7 @@ const get = async (path: string) => (await api.send('GET', path)).json;
 const deployedViews = () =>
   new DynamoDbViews(documentClient(dynamoDbClient()), aws.tables.views, { clock: systemClock, entropy: systemEntropy });
 
-/** Writes rows to the books as the projector does. Creates no payments, because the export reads only the Views. */
+/** Writes rows as the projector does. There are no payments, because the export reads only the Views. */
 async function writeBooks(count: number, fromMs: number): Promise<void> {
   const views = deployedViews();
   const rows = bookRows({ tenantId: tenant, mode: 'test' }, count, fromMs, PAIRS);
@@ -64,7 +64,7 @@ test('another writer completes the export of a killed writer, and the exported e
   await until(async () => ((await get('/v1/events?limit=100'))['data'] as unknown[]).length >= PAYMENTS || undefined);
   const yesterdayMs = Date.now() - 24 * 60 * 60 * 1000;
   await writeBooks(SETS, yesterdayMs);
-  // An export excludes rows from the second in which it was requested, so wait until the rows are older than a second.
+  // An export excludes rows from the second in which it was requested.
   const writtenMs = Date.now();
   await until(async () => Date.now() > writtenMs + 1000 || undefined);
   const body = { kind: 'entries', from: dayOf(yesterdayMs), to: dayOf(Date.now()) };
@@ -90,8 +90,7 @@ test('another writer completes the export of a killed writer, and the exported e
     const name = [line[place('account')], line[place('currency')], line[place('direction')]].join(' ');
     sums.set(name, (sums.get(name) ?? 0) + Number(line[place('amount_minor')]));
   }
-  // The balances are summed in this process, because on a busy machine the local AWS needs more time for these rows
-  // than a request may take.
+  // On a busy machine, the local AWS needs more time for these rows than a request may take.
   const ledger = new ViewLedgerReader(deployedViews());
   const balances = await readBalances(
     ledger,
@@ -128,11 +127,7 @@ test('a job completes an export whose writer never started and that no caller re
   expect(await exports.open()).not.toContainEqual(key);
 });
 
-/**
- * Requests an export and kills its writer halfway.
- *
- * @returns undefined if the writer completed the export before it could be killed
- */
+/** Undefined if the writer completed the export before it could be killed. */
 async function killedWriter(body: object): Promise<Readonly<Record<string, unknown>> | undefined> {
   const made = await api.send('POST', '/v1/exports', {
     headers: { 'content-type': 'application/json', 'idempotency-key': crypto.randomUUID() },

@@ -12,7 +12,7 @@ import { bookRows } from './book-rows.ts';
 import { LATER_MS } from './export-world.ts';
 
 const SETS = 50_000;
-/** Numbers of the page reads before which a writer is killed, counted from 1 over all writers. */
+/** A writer is killed before each of these page reads, which are counted from 1 over all writers. */
 const KILLED_AT: readonly number[] = [1, 2, 40, 90, 91, 130, 150];
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 

@@ -3,10 +3,9 @@ import type { ExportFiles } from '../../lambdas/exports/use/exports.ts';
 
 const MIN_PART = 5 * 1024 * 1024;
 
-/** Files in memory. Multipart uploads follow the same rules as at S3. */
+/** Multipart uploads follow the same rules as at S3. */
 export class MemoryExportFiles implements ExportFiles {
   readonly files = new Map<string, string>();
-  /** Number of writes of each file. */
   readonly written = new Map<string, number>();
   readonly uploads = new Map<string, Map<number, { readonly etag: string; readonly text: string }>>();
   readonly #leastPart: number;

@@ -6,13 +6,12 @@ import { RUN } from '../support/causes.ts';
 import { TABLES } from '../world/tables.ts';
 import { ExportWorld, fileOfNumbers, OWNER, watched } from './export-world.ts';
 
-/** Number of rows, enough for five parts. */
+/** Enough for five parts. */
 const COUNT = 95;
 const MINUTE_MS = 60_000;
-/** Number of Lambda's attempts for an asynchronous invocation. */
+/** Lambda makes three attempts for an asynchronous invocation. */
 const TRIES = 3;
 
-/** Runs the job that resumes exports, once, at the current time. */
 async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   const { clock } = world;
   const { exports, startWriter } = world.tools;
@@ -22,7 +21,6 @@ async function sweep(world: ExportWorld, { deadlineMs = Infinity } = {}) {
   return { ...counts, faults };
 }
 
-/** Starts a writer that is killed or fails at its first part. */
 async function die(world: ExportWorld, key: ExportKey, isKilled = true): Promise<void> {
   let isDead = false;
   const at = async (_call: number, _when: string, name: string) => {
@@ -107,7 +105,7 @@ describe('an export with unreadable rows', () => {
       world.clock.advance(MINUTE_MS);
       world.woken.length = 0;
       await sweep(world);
-      // Simulates Lambda's attempts, and readers of the export that repeatedly start writers.
+      // Lambda retries, and readers of the export repeatedly start writers.
       for (let writer = 0; writer < 5; writer += 1)
         if ((await read()) !== 'failed') await die(world, key, false).catch(() => undefined);
     }

@@ -3,7 +3,7 @@ import { describe, expect, test } from '@jest/globals';
 import { csvLine } from '../../lambdas/exports/domain/csv.ts';
 import { ExportWorld, fileOfNumbers, LATER_MS, OWNER, watched } from './export-world.ts';
 
-/** Number of rows, enough for five parts. */
+/** Enough for five parts. */
 const COUNT = 95;
 
 const counted = async (): Promise<number> => {
@@ -79,7 +79,7 @@ test('an export with few matching rows continues where its writers stopped, and 
   const world = new ExportWorld(0);
   const { clock, tools } = world;
   let endsAtMs = 0;
-  // Every tenth page has one matching row. Each page takes ten seconds, and Lambda ends each writer after five minutes.
+  // Each page takes ten seconds, and Lambda ends each writer after five minutes.
   const page: typeof tools.rows.entries.page = async (_asked, after) => {
     clock.advance(10_000);
     if (clock.nowMs() >= endsAtMs) throw new Error('the writer was killed');
@@ -148,11 +148,11 @@ test('a writer whose export another writer has taken over saves nothing, no matt
     const at = async (call: number, when: string) => {
       if (call !== held || when !== 'before') return;
       world.clock.advance(LATER_MS);
-      // The rival stops after one part, so that both writers have work left.
+      // Both writers have work left.
       expect(['more', 'ended']).toContain(await world.write(key, world.tools, 0));
       world.clock.advance(LATER_MS);
     };
-    // This writer's calls may fail, because the rival may already have completed the upload.
+    // The rival may already have completed the upload.
     await world.write(key, watched(world.tools, { at })).catch(() => undefined);
     world.clock.advance(LATER_MS);
     expect(await world.write(key)).toBe('ended');

@@ -15,7 +15,7 @@ const KEY_HEADERS: ReadonlyMap<string, readonly string[]> = new Map([
   ['with a key that is too long', ['k'.repeat(129)]],
   ['with two different keys', ['one', 'another']],
 ]);
-/** For each situation: the number of sends that fail, and the sandbox's magic source with the same behavior. */
+/** Each situation has a number of sends that fail, and a magic source of the sandbox with the same behavior. */
 const TROUBLES: ReadonlyMap<string, readonly [count: number, source: string]> = new Map([
   ["the payer's bank refuses", [1, 'tok_declined']],
   // Both sends of a request fail.
@@ -43,7 +43,7 @@ beforeEach(() => {
   last = undefined;
 });
 
-/** Sends a payment request to a new process. Stores the first and the last response of the scenario. */
+/** Stores the first and the last response of the scenario. */
 async function pay(body: Readonly<Record<string, unknown>> = {}, payKey = key): Promise<Reply> {
   last = await site.serve(dynamoDbClient()).pay(payKey, body);
   if (first === undefined) sendsOfFirst = site.sends;

@@ -1,7 +1,6 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { CREDENTIALS, dynamoDbClient, emulatedAws } from '../support/local-aws.ts';
 
-/** Holds each arrival until the expected number have arrived. */
 export class Barrier {
   readonly #all = Promise.withResolvers<void>();
   #missing: number;
@@ -18,8 +17,7 @@ export class Barrier {
 }
 
 /**
- * Returns a worker's DynamoDB client. It holds the response to its first call until the first calls of all workers have
- * completed, so that all workers race.
+ * All workers race, because the response to the first call is held until the first calls of all workers have completed.
  */
 export function clientWithBarrier(point: Barrier): DynamoDBClient {
   const client = new DynamoDBClient({

@@ -3,9 +3,9 @@ import { dynamoDbClient } from '../support/local-aws.ts';
 import type { Reply } from '../world/api.ts';
 import type { PaymentSite } from './payment-site.ts';
 
-/** A request that waits at the processor, without a timer, until it is released. */
+/** The request waits without a timer. */
 export class HeldPayment {
-  /** True if the request waits longer than a client's maximum waiting time. */
+  /** The request waits longer than a client's maximum waiting time. */
   outlastsWaiting = false;
   readonly #site: PaymentSite;
   readonly #letGo = Promise.withResolvers<void>();
@@ -37,10 +37,7 @@ export class HeldPayment {
     return this.#reply;
   }
 
-  /**
-   * Returns the clock of a process that waits for this request. While the process sleeps, time passes, and the request
-   * completes unless `outlastsWaiting` is true.
-   */
+  /** While the waiting process sleeps, time passes, and the request completes unless `outlastsWaiting` is true. */
   clockOfWaiting(): Clock {
     const { clock } = this.#site;
     return {

@@ -23,7 +23,6 @@ beforeEach(() => {
   replies = [];
 });
 
-/** Sends the request to a new process. */
 async function request(): Promise<void> {
   replies = [...replies, await site.serve(dynamoDbClient()).pay(key, body)];
 }

@@ -10,10 +10,10 @@ import { World } from '../world/world.ts';
 
 type Tables = Awaited<ReturnType<typeof createTables>>;
 
-/** A simulated system on one DynamoDB, with as many API processes as a scenario needs. */
+/** All API processes use one DynamoDB. */
 export class PaymentSite extends World {
   readonly #tables: Tables;
-  /** Request limits, held in memory because scenarios share the tables and all start at the same time. */
+  /** Scenarios share the tables and all start at the same time, so the limits are in memory. */
   readonly #limits = limitsIn(emptyTables(), this.clock);
 
   constructor(tables: Tables) {
@@ -21,35 +21,30 @@ export class PaymentSite extends World {
     this.#tables = tables;
   }
 
-  /** Starts an API process that stores its payments only in DynamoDB. */
   serve(client: DynamoDBClient, changes: Partial<ApiWorldTools> = {}): Api {
     const store = new Stores(this.clock, { client: documentClient(client) }, this.#tables);
     return new Api({ store, limits: this.#limits, replays: this.tools.replays, ...changes }, this);
   }
 
-  /** Number of charge requests to the processor, with or without a response. */
+  /** Counts requests with and without a response. */
   get sends(): number {
     return this.processor.inside.sent.filter(({ kind }) => kind === 'charge').length;
   }
 
-  /**
-   * Returns the number of succeeded charges for the payment that the test tenant requested with this idempotency key.
-   */
   succeeded(key: string): number {
     return this.processor.charges(apiPaymentId(key)).filter(({ status }) => status === 'succeeded').length;
   }
 
-  /** Returns the state of a payment's record, in the words of the features. */
+  /** Uses the words of the features. */
   async recordState(paymentId: PaymentId): Promise<'Completed' | 'Failed' | 'Pending' | 'None'> {
     const record = await this.store.readRecord(chargeOperation(paymentId));
     if (record === undefined) return 'None';
     if (record.status === 'COMPLETED') return 'Completed';
-    // A released record means that nothing was sent. The next attempt may claim it immediately.
+    // A released record means that nothing was sent.
     return record.released ? 'Failed' : 'Pending';
   }
 }
 
-/** Returns the id of the payment that the test tenant requests with this idempotency key. */
 export function apiPaymentId(key: string): PaymentId {
   return paymentIdFor(key, 'ten_desk');
 }

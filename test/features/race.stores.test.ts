@@ -9,7 +9,7 @@ import { createTables, dynamoDbClient } from '../support/local-aws.ts';
 import { Barrier, clientWithBarrier } from './barrier.ts';
 import { PaymentSite } from './payment-site.ts';
 
-/** A worker that processes the payment and returns its response to the client. */
+/** Returns the response to the client. */
 type Worker = (point: Barrier) => Promise<string>;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -63,7 +63,7 @@ const steps: StepDefinitions = ({ given, when, then }) => {
   });
 };
 
-/** Counts the Ledger entries that move money. Payonce's claim is also an entry, but moves no money. */
+/** Payonce's claim is also an entry, but moves no money. */
 async function moneyEntries(): Promise<number> {
   const output = await documentClient(dynamoDbClient()).send(
     new QueryCommand({

@@ -32,12 +32,11 @@ beforeEach(() => {
 
 const request = () => JSON.stringify(site.request({ event_id: eventId }));
 
-/** Delivers the event to a new process. */
 async function deliver(changes: Partial<TransportTools> = {}): Promise<void> {
   redelivered = await site.deliver(site.inQueue(request()), changes);
 }
 
-/** Returns the tools of a process that crashes just before or just after the charge. */
+/** If `charges` is true, the process crashes just after the charge; otherwise, just before it. */
 const dying = (charges: boolean): Partial<TransportTools> => {
   const { processor } = site.world;
   const charge = async (...call: Parameters<typeof processor.charge>) => {
