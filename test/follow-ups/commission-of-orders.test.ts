@@ -20,7 +20,6 @@ import { World } from '../world/world.ts';
 
 const LOCKED_MS = 31 * 24 * 60 * 60_000;
 
-/** An order with an affiliate, and the later changes to it. */
 class AffiliateOrder {
   readonly world = new World();
   readonly request: CreateOrder;
@@ -52,7 +51,7 @@ class AffiliateOrder {
     await this.world.deliver(callback(`dispute-${status}`, charge));
   }
 
-  /** Returns the events of the order and of its payment that match the consumer's rules. */
+  /** Returns only events that match the consumer's rules. */
   async events(): Promise<readonly CommissionEvent[]> {
     const { orderId } = this.request;
     const transitions = await this.world.transitions(orderId);
@@ -72,7 +71,7 @@ class AffiliateOrder {
   }
 }
 
-/** A separate Registry to which the events are delivered, and the release job, which reads the current Ledger. */
+/** The events are delivered to a separate Registry; the release job reads the current Ledger. */
 class Affiliates {
   readonly stores: Stores;
   readonly #order: AffiliateOrder;
@@ -95,7 +94,7 @@ class Affiliates {
     return sweepJob(job, { nowMs: clock.nowMs() });
   }
 
-  /** Returns the status and amount of each commission, followed by the number of queue entries that remain. */
+  /** The last value is the number of queue entries that remain. */
   stands(): readonly unknown[] {
     const rows = this.stores.allRows();
     const own = rows.filter((row) => 'status' in row && 'amountMinor' in row);
@@ -187,7 +186,7 @@ describe("an order's commission", () => {
     expect(affiliates.stands()).toEqual(['pending 200', 1]);
     await order.world.resolveFor(60);
     expect((await order.world.read(order.request)).status).toBe('canceled');
-    // The order's event has not been delivered yet. The job `release-commissions` reads the outcome from the Ledger.
+    // The order's event has not been delivered yet.
     expect(await affiliates.release()).toMatchObject({ done: 1, left: 0, failed: 0 });
     expect(affiliates.stands()).toEqual(['canceled 0', 0]);
     await affiliates.takeAll(await order.events());

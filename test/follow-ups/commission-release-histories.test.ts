@@ -48,7 +48,7 @@ class ReleaseHarness {
     this.clock.advance(LOCKED_MS);
   }
 
-  /** Adds the transitions up to this sequence number to the Ledger. Their events can arrive later. */
+  /** The events of the transitions can arrive later. */
   happen(sequence: number): void {
     this.#happened = Math.max(this.#happened, sequence);
   }
@@ -86,7 +86,6 @@ class ReleaseHarness {
     return sweepJob(job, { nowMs: clock.nowMs() });
   }
 
-  /** Returns the status and amount of the affiliate's commission row, and whether it has a queue entry. */
   stands(): readonly unknown[] {
     const row = this.stores.row({ table: 'registry', partition: 'COMMISSION#ten_fixture#test#aff_7', sort: 'o1' });
     const waits = this.stores.allRows().some((each) => each['order'] === 'o1' && 'tenant' in each);
@@ -184,7 +183,7 @@ describe('the release of a commission', () => {
         const calls = plan.calm();
         await harness.release();
         const [status, amount, queue] = harness.stands();
-        // The amount is 60 if the refund precedes the release, and 100 if it follows, in minor units.
+        // In minor units: 60 if the refund precedes the release, and 100 if it follows.
         const isRight = status === 'released' && (amount === 60 || amount === 100) && queue === 'is out';
         return { calls, violations: isRight ? [] : [`${String(status)} ${String(amount)} ${String(queue)}`] };
       };

@@ -39,7 +39,6 @@ class CommissionHarness {
     return this.stores.row({ table: 'registry', partition: `COMMISSION#ten_fixture#test#${affiliate}`, sort });
   }
 
-  /** Releases the commission as the job `release-commissions` does. */
   async payOut(newest: PaymentEventOf): Promise<void> {
     const commission = commissionAfter(newest, newest.payment);
     invariant(commission !== undefined, 'the commission does not exist');
@@ -53,7 +52,6 @@ class CommissionHarness {
 }
 
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
-/** Events of a payment, a partial refund, a failed refund of the remaining amount, and a new refund of that amount. */
 const EVENTS = eventsOfPaid('commission', METADATA, [
   refunded('re_1', 400),
   refunded('re_2', 600),
@@ -107,7 +105,7 @@ describe('a commission', () => {
           ),
         );
         expect(harness.row()).toEqual(inOrder.row());
-        // There are three rows: the order's row, the affiliate's row and the queue entry.
+        // The rows are the order's row, the affiliate's row and the queue entry.
         expect(harness.stores.allRows()).toHaveLength(3);
       }),
     );

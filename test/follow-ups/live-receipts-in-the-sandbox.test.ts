@@ -13,10 +13,7 @@ import { World } from '../world/world.ts';
 
 const METADATA = { receipt_email: 'ada@example.com' };
 
-/**
- * The deployment under test has a real processor for live mode. A sandbox serves test mode and simulates the other
- * external services.
- */
+/** A sandbox serves test mode and simulates the external services other than the processor of live mode. */
 test.each([
   ['test', 'sent by the sandbox', ['/email'], []],
   ['live', 'reported and not sent, because the sandbox cannot reach mailboxes', [], ['no_mailer']],
@@ -45,7 +42,6 @@ test.each([
       ...world.tools,
       documents: world.store.database.client,
       sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
-      // Only `send` is called.
       secretsManager: async () => manager as unknown as SecretsManagerClient,
       digest: systemDigest,
       instruments: systemInstruments,

@@ -30,26 +30,21 @@ import { PORT_ERRORS, portWithFaults } from '../support/faulty-ports.ts';
 import { whole } from '../support/slice.ts';
 import { Stores } from '../world/stores.ts';
 
-/** Maximum deliveries before the queue moves a message to its dead-letter queue. */
+/** After these deliveries, the queue moves a message to its dead-letter queue. */
 const MAX_DELIVERIES = 5;
-/** Visibility timeout of a message that is not acknowledged, in milliseconds. It is longer than a lease. */
+/** Longer than a lease. */
 const VISIBILITY_MS = 180_000;
-/** The races: one without a rival, and four with a rival, one before each of the first four calls. */
 const RACES = [{ rivalAt: undefined }, ...beforeEachCall(4, [{}])];
 
 type Delivered = EventOf<LedgerEventName>;
 
-/** A consumer and its `ConsumerWorld`. `violations` checks the invariants and is called after each delivery. */
+/** `violations` is called after each delivery. */
 interface Harness {
   readonly world: ConsumerWorld;
   readonly take: (actor: Actor, event: Delivered) => Promise<{ readonly kind: string }>;
   readonly violations: (acknowledged: ReadonlySet<Delivered>) => readonly string[];
 }
 
-/**
- * Delivers all events twice, with faults and an optional rival. Then redelivers the unacknowledged events up to three
- * times without faults, and finally delivers all events once more.
- */
 async function runHistory(
   harness: Harness,
   events: readonly Delivered[],
@@ -65,7 +60,7 @@ async function runHistory(
       const { kind } = await harness.take(actor, event);
       if (!actor.crashed && kind !== 'busy') acknowledged.add(event);
     } catch {
-      // The delivery failed, so its message is not acknowledged.
+      // The message is not acknowledged.
     }
     if (!acknowledged.has(event)) harness.world.clock.advance(VISIBILITY_MS);
     violations.push(...harness.violations(acknowledged));
@@ -100,10 +95,7 @@ function mailerOf(actor: Actor, mailer: Mailer): Mailer {
   return { send: (email, limit) => actor.call('mailer', PORT_ERRORS, () => mailer.send(email, limit)) };
 }
 
-/**
- * Returns a harness of the receipt consumer.
- * @param key maps the consumer's idempotency key to the key that the mailer receives
- */
+/** @param key maps the consumer's idempotency key to the key that the mailer receives */
 function receiptHarness(key: (operationId: string) => string = (own) => own): Harness {
   const world = new ConsumerWorld();
   const mailer = new MemoryMailer();
@@ -160,7 +152,6 @@ describe('the receipt consumer', () => {
 const METADATA = { affiliate: 'aff_7', order: 'o1' };
 const PAID_AND_BACK = eventsOfPaid('commission-history', METADATA, [refunded('re_1', 1000)]);
 
-/** Returns the events of a canceled order and of its refunded payment. */
 function eventsOfCanceledOrder(): readonly Delivered[] {
   const request = orderRequest('commission-history', { affiliate: 'aff_7' });
   const { orderId: id, tenantId, mode, amountMinor, currency, items, email, requestId, source } = request;
@@ -188,7 +179,7 @@ type Keep = (world: ConsumerWorld, actor: Actor, event: Delivered) => Promise<{ 
 
 const keep: Keep = (world, actor, event) => keepCommission(world.consumeTools(actor), event);
 
-/** A deliberately faulty consumer: each event overwrites the commission, in the order of delivery. */
+/** Deliberately faulty: each event overwrites the commission, in the order of delivery. */
 const naiveKeep: Keep = async (world, actor, delivered) => {
   const event = delivered as PaymentEventOf;
   const commission = commissionAfter(event, event.payment);

@@ -35,7 +35,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Delivers a payment event while the mail service is unavailable. The receipt then becomes a delayed message. */
+/** The receipt becomes a delayed message, because the mail service is unavailable. */
 async function delayedReceipt(): Promise<void> {
   const [event] = eventsOfPaid('receipt', METADATA);
   const tools = { payments: ledgerOf(chainOfPaid('receipt', METADATA)), unsent: () => undefined };
@@ -47,10 +47,7 @@ async function delayedReceipt(): Promise<void> {
   expect(deadLetters.delayed).toHaveLength(1);
 }
 
-/**
- * Delivers the delayed message after the mail service has recovered.
- * @param chain the chain that the Ledger contains at that time
- */
+/** @param chain the chain that the Ledger contains after the mail service has recovered */
 async function delayedCall(chain: readonly Transition[]): Promise<readonly string[]> {
   const store = ledgerOf(chain) as PaymentStore;
   const parties = {

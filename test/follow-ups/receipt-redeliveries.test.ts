@@ -13,24 +13,16 @@ import { PORT_ERRORS } from '../support/faulty-ports.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 
-/**
- * Maximum number of deliveries of the event, three minutes apart. They must take longer than 15 minutes, because an
- * unknown outcome can be resolved only after that time.
- */
+/** The deliveries must take longer than 15 minutes, because an unknown outcome can be resolved only after that time. */
 const MAX_ATTEMPTS = 8;
 
-/** Visibility timeout of an unacknowledged message, in milliseconds. */
 const VISIBILITY_MS = 180_000;
 
 const unsent = (payment: string, why: string): never => {
   throw new Error(`${payment}: ${why}`);
 };
 
-/**
- * Delivers the event with a fault in the first call, and redelivers it until it is acknowledged or the queue gives up.
- * Returns whether it was acknowledged, and the number of sent e-mails. The mailer is not idempotent, and the look-up
- * finds a sent e-mail only after the default maximum lag.
- */
+/** The mailer is not idempotent, and the look-up finds a sent e-mail only after the default maximum lag. */
 async function sentAfter(strike: (typeof FAULT_KINDS)[number]) {
   const clock = new SimulatedClock();
   const entropy = countingEntropy();

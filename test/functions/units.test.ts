@@ -34,7 +34,7 @@ import { World } from '../world/world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-/** Operation ids of the executed units of work, one entry per execution. */
+/** One entry per execution. */
 let units: string[];
 let runner: OperationRunner;
 
@@ -52,7 +52,6 @@ beforeEach(() => {
   };
 });
 
-/** Expects that `count` units were executed twice each. */
 function expectTwice(count: number): void {
   expect(new Set(units).size).toBe(count);
   expect(units).toHaveLength(2 * count);

@@ -19,17 +19,14 @@ import { PartiesEnvironment } from '../../lambdas/orders/contract.ts';
 
 const FUNCTIONS = [...globSync('lambdas/functions/*.ts'), 'sandbox/handler.ts'].sort();
 const READ_ONLY = ['api-documents.ts', 'audit.ts', 'reads.ts'];
-/**
- * Functions that do not export `wire`: `api-documents.ts` reads only its own files, and tests simulate the sandbox
- * without its handler.
- */
+/** `api-documents.ts` reads only its own files, and tests simulate the sandbox without its handler. */
 const WITHOUT_PLATFORM = ['api-documents.ts', 'handler.ts'];
 const EXCEPTION = '/** Not wrapped in `idempotently`, because this function only reads. */';
 const WRAPPED = FUNCTIONS.filter((file) => !READ_ONLY.includes(basename(file)));
 
 interface Export {
   readonly name: string;
-  /** Source text, including the leading comment. */
+  /** Includes the leading comment. */
   readonly text: string;
   readonly value: ts.Expression | undefined;
 }
@@ -54,7 +51,6 @@ function awaited(value: ts.Expression | undefined): ts.Expression | undefined {
   return value !== undefined && ts.isAwaitExpression(value) ? value.expression : value;
 }
 
-/** Checks a handler. @returns the reasons why its unit of work does not run idempotently */
 function faultsOf(value: ts.Expression | undefined): readonly string[] {
   if (value === undefined || !ts.isCallExpression(value) || value.expression.getText() !== 'idempotently') {
     return ['the handler is not the result of idempotently(…)'];

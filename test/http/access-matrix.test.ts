@@ -24,10 +24,7 @@ const OPERATOR_ROUTES = ENDPOINTS.flatMap((row) =>
 );
 const SIGNED_ROUTES = ENDPOINTS.filter(({ scope, role }) => scope === undefined && role === undefined).map(routeOf);
 
-/**
- * The first example body of each endpoint. When the owner sends it, the request either succeeds or is refused for a
- * reason other than access.
- */
+/** When the owner sends the example, the request either succeeds or is refused for a reason other than access. */
 const BODIES = Object.fromEntries(
   ENDPOINTS.flatMap((row) => {
     const [example] = Object.values('requests' in row.docs ? (row.docs.requests ?? {}) : {});
@@ -35,13 +32,12 @@ const BODIES = Object.fromEntries(
   }),
 );
 
-/** Bodies that replace the examples, so that the webhook endpoint stays usable for later requests. */
+/** The webhook endpoint must stay usable for later requests. */
 const HARMLESS: Readonly<Record<string, object>> = {
   'PATCH /v1/webhook_endpoints/{id}': { enabled: true },
   'POST /v1/webhook_endpoints/{id}/rotate_secret': { overlap_seconds: 0 },
 };
 
-/** Required query strings, by route. */
 const QUERIES: Readonly<Record<string, string>> = {
   'GET /v1/reports/volume': '?from=2026-03-01&to=2026-03-02',
   'GET /v1/corrections': '?payment={payment}',
@@ -49,10 +45,10 @@ const QUERIES: Readonly<Record<string, string>> = {
   'GET /v1/annotations': '?payment={payment}',
 };
 
-/** Returns whether the route names an object, which other tenants must not find. */
+/** Other tenants must not find the object that the route names. */
 const namesAnObject = (route: string) => `${route}${QUERIES[route] ?? ''}`.includes('{');
 
-/** The tenant that owns the objects, called the desk. */
+/** The desk owns the objects. */
 const DESK = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const CALLERS = {
   revoked: 'sk_test_revokedrevokedrevoked',
@@ -67,17 +63,15 @@ const scoped = (scope: string) => `sk_test_${scope.replace(':', '_').padEnd(30, 
 const ofRole = (role: string) => `ok_${role.padEnd(30, 'x')}`;
 
 let api: Api;
-/** Values of the path parameters: `{id}` by the collection before it in the path, all others by their own name. */
+/** `{id}` is keyed by the collection before it in the path, all other parameters by their own name. */
 let ids: Readonly<Record<string, string>>;
 let sent = 0;
-/** Rows that the requests wrote, except request counters and the rows with the last use of a key. */
+/** Excludes request counters and the rows with the last use of a key. */
 const written: string[] = [];
-/** Request counters that the requests wrote. */
 const limited: string[] = [];
-/** Routes that changed a row when they were called with a key of the desk. */
 const changing = new Set<string>();
 
-/** Creates objects of every kind but decisions for the desk. @returns a value for each path parameter */
+/** The desk gets objects of every kind but decisions. Returns a value for each path parameter. */
 async function past(): Promise<Readonly<Record<string, string>>> {
   const payment = await api.paid('p-1');
   const held = await api.paid('p-2', { capture: 'manual' });
@@ -122,7 +116,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
     ledger: String(entry?.['id']),
     corrections: idOf(correction),
     annotations: idOf(annotation),
-    // No decision with this id exists, because none of these payments needs a decision.
+    // None of these payments needs a decision.
     decisions: `dec_${'a'.repeat(32)}`,
     webhook_endpoints: endpoint,
     delivery: String(delivery?.['id']),
@@ -135,7 +129,7 @@ async function past(): Promise<Readonly<Record<string, string>>> {
   };
 }
 
-/** @param tenant tenant and mode that an operator names in the `Payonce-Tenant` header */
+/** @param tenant the `Payonce-Tenant` header of an operator */
 function request(route: string, key: string | undefined, tenant?: string): Promise<Reply> {
   const [method = '', template = ''] = route.split(' ');
   const body = HARMLESS[route] ?? BODIES[route];
@@ -216,7 +210,7 @@ describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (ro
   const accepted = needed === undefined ? 'no role' : `${needed} and the roles that include it`;
   test(`accepts ${accepted}, and no API key`, async () => {
     for (const role of ROLES) {
-      // Names another tenant, so that the desk's objects do not change here.
+      // The desk's objects must not change here.
       const reply = await request(route, ofRole(role), 'ten_other/test');
       if (needed === undefined) expect([role, ...codeOf(reply)]).toEqual([role, 401, 'unauthorized']);
       else if (!includesRole(role, needed)) expect([role, ...codeOf(reply)]).toEqual([role, 403, 'insufficient_role']);
@@ -238,9 +232,7 @@ describe.each(TENANT_ROUTES)('%s, called by an operator who names a tenant', (ro
   });
 });
 
-/**
- * Routes that respond with 409 here, because the payment is already captured or the endpoint's replay is in progress.
- */
+/** The payment is already captured, or the endpoint's replay is in progress. */
 const REFUSED: ReadonlySet<string> = new Set([
   'POST /v1/payments/{id}/capture',
   'POST /v1/payments/{id}/cancel',
@@ -265,7 +257,6 @@ describe.each(FOR_OPERATORS)(
   },
 );
 
-/** The operator routes that accept a tenant in their query or body, according to the API documents. */
 const NAMING_A_TENANT = operations
   .filter(({ method, path }) => OPERATOR_ROUTES.some(([route]) => route === `${method} ${path}`))
   .flatMap(({ method, path, parameters, requestBody }) => {
@@ -349,8 +340,8 @@ describe('a path with the caller’s own webhook endpoint and another tenant’s
   });
 });
 
-// These tests run after all other tests of the tenant routes, because they change the desk's objects and finally delete
-// its endpoint.
+// These tests change the desk's objects and finally delete its endpoint, so they run after all other tests of the
+// tenant routes.
 const lastDeleted = TENANT_ROUTES.toSorted(([left], [right]) => isDeletion(left) - isDeletion(right));
 describe.each(lastDeleted)('%s, called with a key of the tenant under test', (route, needed) => {
   test(`accepts a key with only the scope ${needed}, and records the key in every change`, async () => {

@@ -2,12 +2,11 @@ import { operations } from '../api-docs/described-api.ts';
 import type { ApiAnswer } from '../support/api-client.ts';
 import { fc } from '../support/properties.ts';
 
-/** Data of the attacked tenant: data that the attacker knows, and secrets. */
 export interface Victim {
   readonly tenantId: string;
-  /** Known to the attacker: ids of objects of several kinds, references, e-mail addresses, idempotency keys. */
+  /** Ids of objects of several kinds, references, e-mail addresses, idempotency keys. */
   readonly known: readonly string[];
-  /** Secrets that are stored for the victim. The attacker's requests do not contain them. */
+  /** The attacker's requests do not contain these secrets. */
   readonly secrets: readonly string[];
 }
 
@@ -22,8 +21,7 @@ const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT'] as const;
 const SCHEMES = ['Bearer', 'bearer', 'Basic', 'Token', ''] as const;
 
 /**
- * Generates the requests of an attacker who has an API key of another tenant. The attacker knows the victim's ids,
- * references, e-mail addresses and idempotency keys, but no secret.
+ * The attacker has an API key of another tenant.
  *
  * @param own ids of the attacker's objects, which can be combined with ids of the victim in one path
  */
@@ -120,8 +118,8 @@ export function attacksOn(
 }
 
 /**
- * Checks that a response contains no secret of the victim and is no server error. 503 and 504 are allowed.
- * @returns a description of the fault; undefined if there is none
+ * Describes the fault of a response that contains a secret of the victim or is a server error; undefined if there is
+ * none.
  */
 export function shownBy(
   { status, text, headers }: Pick<ApiAnswer, 'status' | 'text' | 'headers'>,

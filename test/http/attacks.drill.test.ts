@@ -13,16 +13,12 @@ import { attacksOn, shownBy, type Victim } from './attacker.ts';
 /** Minimum number of requests per run. `PAYONCE_ATTACK_MINUTES` sets the minimum duration of a run, in minutes. */
 const REQUESTS = whole(3_000, { slice: 100 });
 const MINUTES = Number(process.env['PAYONCE_ATTACK_MINUTES'] ?? 0);
-/**
- * Time limit of the test without `PAYONCE_ATTACK_MINUTES`, in milliseconds. It equals Jest's `testTimeout` in
- * `npm test`, and only a test that hangs reaches it.
- */
+/** Equals Jest's `testTimeout` in `npm test`, and only a test that hangs reaches it. */
 const HANGS_AFTER_MS = 900_000;
 const SEED = Number(process.env['PAYONCE_SEED'] ?? 1);
 const AT_ONCE = 4;
 const SECRET = 'Known only to the victim';
 
-/** Routes that the victim reads before and after the attack. */
 const READS = [
   '/v1/payments',
   '/v1/orders',
@@ -49,10 +45,7 @@ const postWith =
       body: JSON.stringify(body),
     });
 
-/**
- * Creates a tenant with a payment, a refund, an order and a webhook endpoint.
- * @returns the data that the attacker knows, the tenant's secrets, and a function that reads `READS` as the tenant
- */
+/** `seen` has the data that the attacker knows and the tenant's secrets. `read` reads `READS` as the tenant. */
 async function victim(): Promise<{ readonly seen: Victim; readonly read: () => Promise<readonly string[]> }> {
   const { tenantId, api } = await tenantNamed('Victim');
   const post = postWith(api);
@@ -128,8 +121,7 @@ test(
     expect(found).toEqual([]);
     expect(await read()).toEqual(before);
     expect([...statuses.keys()]).toEqual(expect.arrayContaining([200, 400, 401, 404]));
-    // Each tenant has separate idempotency keys and references. The attacker's own payment may therefore use values
-    // that the victim has used.
+    // Each tenant has separate idempotency keys and references.
     expect((await api.pay({ key: 'v-pay', body: { reference: 'v-order-1' } })).status).toBe(201);
     if (MINUTES > 0) console.log(`${JSON.stringify(Object.fromEntries(statuses))} in ${MINUTES} minutes`);
   },

@@ -8,14 +8,13 @@ import { fc } from '../support/properties.ts';
 import { sliceOf, whole } from '../support/slice.ts';
 import { Api, OPERATOR_KEY } from '../world/api.ts';
 
-/** Marker in every hostile text. The response to a refused request must not contain it. */
+/** The response to a refused request must not contain this marker. */
 const CANARY = 'zqcanaryqz';
-/** Number of requests to each simulated system, limited so that its tables stay small. */
+/** The tables of a simulated system must stay small. */
 const PER_WORLD = 250;
-/** For each simulated system, the number of its first request. */
 const WORLDS = Array.from({ length: whole(400, { slice: 8 }) }, (_, world) => world * PER_WORLD);
 
-/** Bodies that are valid at some route. A generated request may change or add one field. */
+/** Bodies that are valid at some route. */
 const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', metadata: { order: '7' }, description: 'Shirts' },
   { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual', reference: 'order-7' },
@@ -34,7 +33,7 @@ const BODIES: readonly Readonly<Record<string, unknown>>[] = [
   {},
 ];
 
-/** Returns a generator that yields a value of `arbitrary` in one of `times` draws on average, and null otherwise. */
+/** Yields null except in one of `times` draws on average. */
 const seldom = <Value>(times: number, arbitrary: fc.Arbitrary<Value>): fc.Arbitrary<Value | null> =>
   fc.oneof({ weight: times - 1, arbitrary: fc.constant(null) }, { weight: 1, arbitrary });
 
@@ -112,8 +111,7 @@ const request = fc.record({
       weight: 3,
       arbitrary: fc.constantFrom(...operations.filter(({ operationId }) => operationId !== 'receiveCallback')),
     },
-    // Requests that create objects have extra weight. Otherwise, a slice would contain too few requests that are
-    // accepted.
+    // A slice would otherwise contain too few requests that are accepted.
     { weight: 2, arbitrary: fc.constantFrom(...operations.filter(({ operationId }) => CREATIONS.has(operationId))) },
   ),
   method: seldom(20, fc.constantFrom('GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE')),
@@ -123,7 +121,7 @@ const request = fc.record({
   body,
 });
 
-/** Draws the requests to the simulated systems. @param worlds the number of the first request to each system */
+/** @param worlds the number of the first request to each system */
 function* requestsOf(worlds: readonly number[]) {
   for (const first of worlds) {
     const drawn = fc.sample(request, { numRuns: PER_WORLD, seed: first });
@@ -131,10 +129,10 @@ function* requestsOf(worlds: readonly number[]) {
   }
 }
 
-/** Status codes of requests that must store nothing. A declined payment (402) is stored. */
+/** A declined payment (402) is stored, so it is not in this set. */
 const STORES_NOTHING = new Set([400, 401, 403, 404, 405, 413, 415, 422]);
 
-/** Keys of the rows that count requests or record the last use of a key. */
+/** These rows count requests or record the last use of a key. */
 const COUNTERS = /^"(?:LIMIT|KEY_USE)#/;
 
 async function worldWithPayment() {
@@ -176,8 +174,7 @@ describe('100,000 hostile requests, or a slice of them', () => {
       if (reply.status >= 500 || api.faults.length > 0) throw new Error(`failed: ${described}`);
       if (!STORES_NOTHING.has(reply.status)) continue;
       if (world.writes !== writes) throw new Error(`stored by a refusal: ${described}`);
-      // `param` and the detail repeat the name of the invalid field unless the name is sensitive. The search therefore
-      // omits `param`, and removes the name from the detail.
+      // `param` and the detail repeat the name of the invalid field unless the name is sensitive.
       const { param = '', detail = '', ...rest } = reply.body;
       const shown = String(detail).replace(String(param), '');
       if (JSON.stringify([rest, shown, reply.headers]).includes(CANARY)) throw new Error(`reflected: ${described}`);

@@ -5,34 +5,28 @@ import { CONSTANT_CALLS, filteredPages, LISTS, pageOf } from './listed-pages.ts'
 import { ListedWorld } from './listed-world.ts';
 
 const ROWS = 1_200;
-/** Maximum number of DynamoDB calls for a page of the default size. */
+/** For a page of the default size. */
 const MAX_CALLS = 60;
 /**
- * Number of slices into which the combinations of filters are divided. It has no common factor with the numbers of
- * sample values, so that the combinations in a slice have different values.
+ * Has no common factor with the numbers of sample values, so that the combinations in a slice have different values.
  */
 const SLICES = 11;
 /**
- * Lists for which one page may read more items if the data grows. These pages count the entries of a queue up to a
- * limit, sum the entries of days that are not closed, or read the chain and the notes of one payment.
+ * A page of these lists may read more items if the data grows: it counts the entries of a queue up to a limit, sums the
+ * entries of days that are not closed, or reads the chain and the notes of one payment.
  */
 const READS_ALL =
   /^\/v1\/(?:admin\/(?:attention|queues)|balances|reports\/volume|corrections|decisions|annotations|(?:admin\/)?payments\/\{id\}\/.*)$/;
-/**
- * A longer list may increase the calls of a page, and the items that they read, by at most this factor plus a
- * tolerance. The tolerance, in calls or items, is needed because page boundaries vary.
- */
+/** The tolerance, in calls or items, is needed because page boundaries vary. */
 const [MAX_GROWTH, TOLERANCE] = [1.2, 2];
-/** Maximum number of calls for each object on the largest page, in addition to `MAX_CALLS`. */
+/** Applies in addition to `MAX_CALLS`, on the largest page. */
 const MAX_CALLS_PER_OBJECT = 4;
 
-/** Selects the pairs and triples of filters to test: a slice of them in `npm test`. */
 const someOf = <Query>(combinations: readonly Query[]): readonly Query[] => sliceOf(combinations, SLICES);
 
-/** The cost of a page is compared between lists of these lengths. */
 const LENGTHS = [10, 100, ROWS] as const;
 
-/** Worlds whose lists have these lengths. The last one has the longest lists. */
+/** The last world has the longest lists. */
 const worlds: ListedWorld[] = [];
 let world: ListedWorld;
 beforeAll(async () => {

@@ -6,14 +6,12 @@ import { ListedWorld } from './listed-world.ts';
 
 type Query = Readonly<Record<string, string>>;
 
-/** A list of the API, with the schemas of its filters. */
 interface List {
   readonly path: string;
   readonly filters: Readonly<Record<string, z.ZodType>>;
   readonly limit: z.ZodType | undefined;
 }
 
-/** A page of a list, with the DynamoDB calls that it cost, and the items that they read. */
 interface ListedPage {
   readonly real: string;
   readonly asked: Query;
@@ -21,11 +19,11 @@ interface ListedPage {
   readonly read: number;
   readonly reply: Reply;
   readonly shown: number;
-  /** Whether the list refuses this combination because its filters exclude each other. */
+  /** True if the filters exclude each other. */
   readonly isRefused: boolean;
 }
 
-/** All endpoints that return a list. New lists and filters are included automatically. */
+/** New lists and filters are included automatically. */
 export const LISTS: readonly List[] = ENDPOINTS.filter(({ kind, docs: { answers } }) => {
   const { schema } = answers[200] ?? {};
   return kind === 'reading' && schema instanceof z.ZodObject && schema.shape['data'] instanceof z.ZodArray;
@@ -34,10 +32,9 @@ export const LISTS: readonly List[] = ENDPOINTS.filter(({ kind, docs: { answers 
   return { path, filters, limit };
 });
 
-/** Maximum number of filters in a query. */
 const MOST_FILTERS = 3;
 
-/** Number of DynamoDB calls for each list without pages and filters, by path. This number is constant. */
+/** These lists have no pages and filters. */
 export const CONSTANT_CALLS: Readonly<Record<string, number>> = {
   // One query for each shard of each queue.
   '/v1/admin/queues': 72,
@@ -53,10 +50,7 @@ export async function pageOf(
   return { calls, read, reply: result, shown: Array.isArray(data) ? data.length : 0 };
 }
 
-/**
- * Reads pages of a list with every filter, pair and triple of filters.
- * @param which selects the pairs and triples @default all
- */
+/** @param which selects the pairs and triples */
 export async function* filteredPages(
   world: ListedWorld,
   { path, filters }: List,
@@ -78,9 +72,7 @@ export async function* filteredPages(
   }
 }
 
-/**
- * Returns sample values of a filter. For an enumeration, these are the values that occur in the lists, and one other.
- */
+/** The values of an enumeration are those that occur in the lists, and one other. */
 async function valuesOf(
   world: ListedWorld,
   path: string,
@@ -101,10 +93,6 @@ function isSingle(asked: Query): boolean {
   return Object.keys(asked).length < 2;
 }
 
-/**
- * Returns a query without filters, and queries with every filter, pair and triple of filters, for all combinations of
- * sample values.
- */
 async function queriesOf(world: ListedWorld, path: string, filters: List['filters']): Promise<readonly Query[]> {
   let queries: readonly Query[] = [{}];
   for (const [name, schema] of Object.entries(filters)) {
@@ -116,8 +104,7 @@ async function queriesOf(world: ListedWorld, path: string, filters: List['filter
 }
 
 /**
- * Returns the largest number of DynamoDB calls for one page of any list with any filters. Lists in `CONSTANT_CALLS` are
- * excluded.
+ * Lists in `CONSTANT_CALLS` are excluded.
  * @param rows number of rows in each list
  */
 export async function mostListCalls(rows: number): Promise<number> {

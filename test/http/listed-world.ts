@@ -31,23 +31,20 @@ const EMAIL = 'ada@example.com';
 const REFERENCE = 'order-4711';
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const TENANT = { tenant: 'ten_desk', mode: 'test' } as const;
-/**
- * Number of payments, and of orders, that are made through the API. It is enough for one object in each partition of a
- * list. `multiply` copies their rows.
- */
+/** Enough for one object in each partition of a list. `multiply` copies the rows. */
 const REAL = 8;
 const DAY_SECONDS = 86_400;
-/** Number of annotations of the disputed payment. With them, its transitions exceed one page. */
+/** With these annotations, the transitions of the disputed payment exceed one page. */
 const TRANSITIONS = 100;
 const POSTINGS = [
   { account: 'refunds', direction: 'debit', amount: 10 },
   { account: 'fees', direction: 'credit', amount: 10 },
 ];
 
-/** All lists of one tenant. Each list has many rows with equal values in all filterable fields. */
+/** Each list has many rows with equal values in all filterable fields. */
 export class ListedWorld {
   readonly database: CountedDynamoDb;
-  /** The enumeration values that occur in the seeded rows. */
+  /** The seeded rows contain these enumeration values. */
   readonly held: ReadonlySet<string> = new Set([
     'EUR',
     'test',
@@ -87,7 +84,7 @@ export class ListedWorld {
     return this.#api.get(search === '' ? path : `${path}?${search}`);
   }
 
-  /** Returns the paths of a list, with ids that exist. */
+  /** The ids in the paths exist. */
   pathsOf(path: string): readonly string[] {
     const { payment, endpoint, event } = this.#seeds;
     if (path === '/v1/admin/queues/{id}') return Object.keys(QUEUES).map((id) => path.replace('{id}', id));
@@ -101,7 +98,6 @@ export class ListedWorld {
     return [path.replace('{id}', id)];
   }
 
-  /** Returns the parameters that the list requires. */
   baseOf(path: string): Readonly<Record<string, string>> {
     if (/corrections|decisions|annotations/.test(path)) return { payment: this.#seeds.payment };
     if (/admin\/(?:payments|activity)$/.test(path)) return TENANT;
@@ -111,7 +107,7 @@ export class ListedWorld {
     return {};
   }
 
-  /** Returns sample values of a filter; undefined for an enumeration, whose values come from its schema. */
+  /** Undefined for an enumeration, whose values come from its schema. */
   async samplesOf(path: string, name: string): Promise<readonly string[] | undefined> {
     const { nowSeconds, payment, tenant } = this.#seeds;
     switch (name) {
@@ -230,14 +226,13 @@ async function seedDeliveries({ store, clock }: Api, id: string, rows: number): 
   }
 }
 
-/** Creates a tenant with an API key. @returns the id of the tenant */
 async function seedTenants(database: CountedDynamoDb, api: Api): Promise<string> {
   const tenant = await new TenantAdministration(database.client, TABLES, 'ada').createTenant('Web shop');
   await api.write('/v1/admin/keys', 'k', { tenant, mode: 'live', name: 'Web shop', scopes: ['payments:read'] });
   return tenant;
 }
 
-/** Multiplies the rows of each list that is sorted by time or id, to at least `rows`. */
+/** The lists are sorted by time or id. */
 async function multiply(database: CountedDynamoDb, rows: number): Promise<void> {
   const copy = (table: string, prefix: string, changed: Parameters<CountedDynamoDb['copy']>[3]): Promise<void> =>
     database.copy(table, prefix, Math.ceil(rows / database.items(table, prefix).length), changed);
@@ -276,7 +271,6 @@ function text(row: Item, name: string): string {
   return row[name] as string;
 }
 
-/** Moves the time in a sort key by `number` seconds: even numbers into the future, odd numbers into the past. */
 function later(sort: string, number: number): string {
   const seconds = number % 2 === 0 ? number : -number;
   return sort.replace(/^\d+/, (ms) => String(Number(ms) + seconds * 1000).padStart(ms.length, '0'));

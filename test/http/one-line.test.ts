@@ -2,10 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type Node, operations } from '../api-docs/described-api.ts';
 import { Api } from '../world/api.ts';
 
-/**
- * Forbidden characters, including the first and last one of each range: control characters, separators, and direction
- * marks.
- */
+/** Includes the first and the last character of each range: control characters, separators, and direction marks. */
 const FORGING = Array.from(
   '\u0000\t\n\r\u001b\u001f\u007f\u0080\u0085\u009f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069',
 );
@@ -15,7 +12,7 @@ interface Text {
   readonly schema: Node;
 }
 
-/** Lists the text fields in a schema, including the names of free-form fields. */
+/** Includes the names of free-form fields. */
 function textsIn(where: string, schema: Node): readonly Text[] {
   const {
     properties = {},
@@ -44,8 +41,8 @@ function textsIn(where: string, schema: Node): readonly Text[] {
 }
 
 /**
- * All strings in queries and bodies, and `Idempotency-Key`. Paths and `Prefer` are excluded because they are not
- * stored: an unknown path gets a 404, and unknown preferences are ignored.
+ * Paths and `Prefer` are excluded because they are not stored: an unknown path gets a 404, and unknown preferences are
+ * ignored.
  */
 const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
   ...parameters
@@ -54,19 +51,12 @@ const TEXTS = operations.flatMap(({ operationId, parameters, requestBody }) => [
   ...(requestBody === undefined ? [] : textsIn(operationId, requestBody.content['application/json'].schema)),
 ]);
 
-/**
- * Fields without a pattern: return URLs are parsed (a test below checks this), and callbacks are protected by the
- * processor's signature.
- */
+/** Return URLs are parsed (a test below checks this), and callbacks are protected by the processor's signature. */
 const BY_RULE = /^create(?:Payment|Order)\.return_url$|^receiveCallback\./;
 
-/**
- * Fields that may contain line breaks. They contain the merchant's own data, which is never part of a header, e-mail or
- * log.
- */
+/** They contain the merchant's own data, which is never part of a header, e-mail or log. */
 const OF_LINES = /\.metadata\.values$/;
 
-/** Reports whether the API documents allow this character in the text. */
 function takes({ schema }: Text, character: string): boolean {
   if ('enum' in schema || 'const' in schema || ['email', 'date'].includes(String(schema['format']))) return false;
   const { pattern = '' } = schema as { readonly pattern?: string };

@@ -4,7 +4,7 @@ import { SimulatedIntake } from '../intake/intake-site.ts';
 import { Api } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** Records the searches: every search for card numbers and secrets begins by normalizing its text with `normalize`. */
+/** Every search for card numbers and secrets begins by normalizing its text with `normalize`. */
 let folding: jest.SpiedFunction<typeof String.prototype.normalize>;
 beforeEach(() => {
   folding = jest.spyOn(String.prototype, 'normalize');
@@ -13,7 +13,7 @@ afterEach(() => {
   jest.restoreAllMocks();
 });
 
-/** Returns, for each marked text, how often it was searched, alone or as a part of a longer text. */
+/** A marked text counts alone or as a part of a longer text. */
 function searches(): readonly number[] {
   const searched = folding.mock.contexts.map(String);
   return MARKS.map((mark) => searched.filter((text) => text.includes(mark)).length);

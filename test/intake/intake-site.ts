@@ -24,21 +24,17 @@ export const EVENT_ID = '0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e11';
 const QUEUE_OF_SHOP = 'arn:aws:sqs:eu-west-1:111122223333:requests-of-shop';
 const OWN_QUEUE = 'arn:aws:sqs:eu-west-1:111122223333:requests';
 
-/** Runs the payment-request function in a simulated system with in-memory queues. */
 export class SimulatedIntake<Of extends World = World> {
   readonly world: Of;
   readonly queues = { requests: [] as Queued[], parked: [] as Queued[] };
   readonly faults: unknown[] = [];
   readonly runs: Readonly<Record<string, unknown>>[] = [];
   readonly batches: (readonly string[])[] = [];
-  /** Receipt handles of the messages that the function itself deleted. */
+  /** The function itself deleted these messages. */
   readonly acknowledged: string[] = [];
-  /** Rate limits of the tenants. @default admits each request */
+  /** @default admits each request */
   limits: Pick<TenantLimits, 'admit'> = { admit: async () => ({ kind: 'admitted' }) };
-  /**
-   * Error that SQS returns.
-   * @default SQS succeeds
-   */
+  /** @default SQS succeeds */
   outage: Error | undefined;
   #messages = 0;
 
@@ -46,7 +42,6 @@ export class SimulatedIntake<Of extends World = World> {
     this.world = world;
   }
 
-  /** Returns the handler of one process of the function. */
   process(changes: Partial<TransportTools> = {}) {
     const { world } = this;
     const sender = (name: string) => [name, SHOP] as const;
@@ -78,7 +73,6 @@ export class SimulatedIntake<Of extends World = World> {
     });
   }
 
-  /** Returns a request for 10.00 EUR that is sent now. `changes` overrides its fields. */
   request(changes: Readonly<Record<string, unknown>> = {}): Readonly<Record<string, unknown>> {
     return {
       event_id: EVENT_ID,
@@ -91,7 +85,6 @@ export class SimulatedIntake<Of extends World = World> {
     };
   }
 
-  /** Returns the queue message in which EventBridge delivers the event. */
   onBus(detail: unknown, changes: Readonly<Record<string, unknown>> = {}): SQSRecord {
     const time = new Date(this.world.clock.nowMs()).toISOString().replace(/\.\d+/, '');
     const about = { version: '0', id: 'x', account: '111122223333', region: 'eu-west-1', resources: [], time };
@@ -99,12 +92,10 @@ export class SimulatedIntake<Of extends World = World> {
     return this.record({ body: JSON.stringify({ ...envelope, ...changes }) });
   }
 
-  /** Returns a message in the shop's queue. */
   inQueue(body: string): SQSRecord {
     return { ...this.record({ body }), eventSourceARN: QUEUE_OF_SHOP };
   }
 
-  /** Returns the queue message in which the NATS bridge delivers the event. */
   onSubject(payload: string | Uint8Array, subject = 'payments.shop'): SQSRecord {
     const isText = typeof payload === 'string';
     const body = isText ? payload : Buffer.from(payload).toString('base64') || '=';
@@ -157,16 +148,13 @@ export class SimulatedIntake<Of extends World = World> {
     };
   }
 
-  /**
-   * Invokes the handler in a new process with messages of a queue.
-   * @returns the ids of the messages that the queue must redeliver
-   */
+  /** Returns the ids of the messages that the queue must redeliver. */
   async deliver(records: SQSRecord | readonly SQSRecord[], changes: Partial<TransportTools> = {}) {
     const answer = await this.process(changes)({ Records: [records].flat() });
     return answer?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier);
   }
 
-  /** Delivers the visible messages of the function's own queue to the function. @returns the number of messages */
+  /** Returns the number of messages. */
   async takeDue(changes: Partial<TransportTools> = {}): Promise<number> {
     const { requests } = this.queues;
     const due = requests.filter(({ visibleAtMs }) => visibleAtMs <= this.world.clock.nowMs());
@@ -187,7 +175,6 @@ export class SimulatedIntake<Of extends World = World> {
     return paymentOfEvent(systemDigest, owner, eventId);
   }
 
-  /** Counts the event's successful charges at the processor. */
   charged(eventId = EVENT_ID, owner = SHOP): number {
     const charges = this.world.processor.charges(this.paymentOf(eventId, owner));
     return charges.filter(({ status }) => status === 'succeeded').length;
