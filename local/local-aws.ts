@@ -102,8 +102,8 @@ export interface RunningLocalAws {
 }
 
 /**
- * Stops everything on failure. Deploys only if neither an earlier run nor a snapshot has stacks that were deployed from
- * the same sources.
+ * Stops everything on failure. Without `redeploy`, does not deploy if an earlier run or a snapshot has stacks that were
+ * deployed from the same sources.
  *
  * @throws StartFailure with the action to take
  */
