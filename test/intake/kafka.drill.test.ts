@@ -24,7 +24,7 @@ const missing = isProving ? missingForKafka() : 'npm run prove';
 if (isProving && missing !== undefined)
   console.warn(`Kafka is NOT proven on this machine: ${missing} is missing. The other transports are proven.`);
 
-/** Maximum number of failed deliveries of a batch before the test fails. Lambda has no such limit by default. */
+/** Lambda has no such limit by default. */
 const MAX_DELIVERIES = 20;
 
 const kafka = new Kafka();
@@ -61,20 +61,18 @@ describe('payment requests in a topic of a real Kafka broker', () => {
         [0, poison],
         [0],
         [0, request(second)],
-        // Some requests occur several times: in the same partition, or in the other partition in a different order.
         [0, request(first)],
         [1, request(third)],
         [1, request(second)],
         [1, request(first)],
         [0, request(third)],
         ...others.flatMap((id, index) => [[index % 2, request(id)] as const, [(index + 1) % 2, request(id)] as const]),
-        // This record has an id that was already accepted, but a different amount.
         [1, request(first, { amount: 999_999 })],
       ]);
       const FunctionName = await stackOutput('service', 'paymentRequestsFunction');
       const lambda = new LambdaClient(access);
-      // Lambda redelivers a batch if the function ends with an error. This happens, for example, if a busy machine
-      // exceeds the function's timeout.
+      // Lambda redelivers a batch if the function fails, for example because a busy machine exceeds the function's
+      // timeout.
       const deliver = async (event: SelfManagedKafkaEvent): Promise<void> => {
         const errors: string[] = [];
         while (errors.length < MAX_DELIVERIES) {
@@ -99,8 +97,7 @@ describe('payment requests in a topic of a real Kafka broker', () => {
           handled.add(place);
         }
         if (deaths < 2) {
-          // Kills the poller, as if the function's response were lost. The offsets are therefore not committed, and the
-          // batch is redelivered.
+          // As if the function's response were lost: the offsets are not committed, and the batch is redelivered.
           deaths += 1;
           await poller.kill();
           poller = kafka.poll('payonce', 4);

@@ -35,10 +35,7 @@ const settled = (eventId: string) =>
     return newest?.payment.status === 'succeeded' ? newest : undefined;
   });
 
-/**
- * Returns a batch in the format that Lambda delivers (AWS Lambda developer guide, "Using Lambda with Amazon MSK",
- * example event).
- */
+/** The AWS Lambda developer guide describes the format ("Using Lambda with Amazon MSK", example event). */
 const batch = (...values: readonly string[]): MSKEvent => ({
   eventSource: 'aws:kafka',
   eventSourceArn: 'arn:aws:kafka:us-east-1:000000000000:cluster/local/1',

@@ -82,7 +82,6 @@ describe('a payment requested by an event', () => {
       site.paymentOf(),
     ]);
 
-    // After the record is deleted, the payment itself shows the outcome.
     clock.advance(9 * 24 * HOUR_MS);
     store.deleteRecord(chargeOperation(site.paymentOf()));
     expect(await shown()).toEqual(['completed', null, site.paymentOf()]);
@@ -300,7 +299,6 @@ describe('an event that must wait', () => {
 
   test('is redelivered after the lease of another delivery expires', async () => {
     const { store } = site.world;
-    // The first owner crashes after its claim.
     const dead = { ...site.world.tools.processor, charge: () => Promise.reject(new Error('the process crashed')) };
     await site.deliver(site.inQueue(json()), { processor: dead });
     expect(await store.readRecord(chargeOperation(site.paymentOf()))).toMatchObject({
@@ -351,7 +349,6 @@ describe('a batch that was redelivered often', () => {
   test('is processed as far as its time allows, with at least one message per delivery', async () => {
     const ids = ['a', 'b', 'c'].map((letter) => `0b9c2f60-7d5a-4a7e-9a53-0d6f2f7c1e1${letter}`);
     const sandbox = createSandboxInProcess({ clock: site.world.clock });
-    // Each payment takes two seconds.
     const charge: typeof sandbox.charge = async (...asked) => {
       site.world.clock.advance(2_000);
       return sandbox.charge(...asked);

@@ -34,10 +34,7 @@ const signalAll = (functionName: string, signal: NodeJS.Signals): number => {
 
 afterAll(() => switchRelay('Enabled'));
 
-/**
- * Starts a run, and crashes its worker in the middle of a page, while it waits for the processor's response to a list
- * request. @returns the path of the run
- */
+/** The worker crashes while it waits for the processor's response to a list request. @returns the path of the run */
 async function killedComparison(): Promise<string> {
   await api.charges('pay_none');
   expect(signalAll(StackName.sandbox, 'SIGSTOP')).toBeGreaterThan(0);
@@ -51,14 +48,11 @@ async function killedComparison(): Promise<string> {
   }
 }
 
-/**
- * Starts a payment, and kills its process after the charge. No client retries the payment. @returns the idempotency key
- */
+/** No client retries the payment. @returns the idempotency key */
 async function abandonedPayment(): Promise<string> {
   return (await killedPayment(aws, { source: 'tok_timeout_charged' })).key;
 }
 
-/** Returns true if the response for this idempotency key is stored. */
 async function isAnswered(key: string): Promise<boolean> {
   const { Item } = await documentClient(dynamoDbClient()).send(
     new GetCommand({
@@ -70,7 +64,7 @@ async function isAnswered(key: string): Promise<boolean> {
   return Item?.['status'] === 'COMPLETED';
 }
 
-/** Creates a charge at the processor that Payonce did not request. @returns the id of the charge */
+/** Creates a charge that Payonce did not request. @returns the id of the charge */
 async function chargeBehindOurBack(): Promise<unknown> {
   const answer = await askSandbox('/charges', {
     method: 'POST',

@@ -16,7 +16,6 @@ const site = {
   respond: undefined as ((response: ServerResponse) => void) | undefined,
 };
 
-/** Serves the simulated API over real HTTP, unless a test sets `site.respond`. */
 async function serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
   const body = await text(request);
   const path = (request.url ?? '').replace(/^\/live/, '');

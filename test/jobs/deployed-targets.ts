@@ -9,7 +9,7 @@ export interface DeployedTarget {
   readonly secretId: string;
 }
 
-/** A schedule in the form that the EventBridge Scheduler API returns. */
+/** The form that the EventBridge Scheduler API returns. */
 interface DeployedSchedule {
   readonly Name: string;
   readonly Target: { readonly Arn: string; readonly RoleArn: string; readonly Input: string };
@@ -18,7 +18,7 @@ interface DeployedSchedule {
 const { awsEndpoint: endpoint, region } = localAws();
 const options = { endpoint, region, credentials: CREDENTIALS };
 
-/** Calls the local scheduler. It reads the region and account from the header, and does not verify the signature. */
+/** The local scheduler reads the region and account from the header, and does not verify the signature. */
 async function askScheduler(method: string, path: string, body?: object): Promise<unknown> {
   const scope = `${CREDENTIALS.accessKeyId}/20260101/${region}/scheduler/aws4_request`;
   const answer = await fetch(`${endpoint}/schedules${path}`, {
@@ -42,10 +42,7 @@ export async function scheduleOf(job: string): Promise<DeployedSchedule> {
   return (await askScheduler('GET', `/${found.Name}`)) as DeployedSchedule;
 }
 
-/**
- * Creates copies of a schedule. Each copy fires once, and all fire at the same time.
- * @param at time in UTC, as `2026-03-01T12:00:00`
- */
+/** Each copy fires once, and all fire at the same time. @param at time in UTC, as `2026-03-01T12:00:00` */
 export async function fireAgain({ Target }: DeployedSchedule, names: readonly string[], at: string): Promise<void> {
   for (const name of names) {
     await askScheduler('POST', `/${name}`, {
@@ -57,7 +54,6 @@ export async function fireAgain({ Target }: DeployedSchedule, names: readonly st
   }
 }
 
-/** Returns the first active value of a secret. */
 export async function secretValue(secretId: string): Promise<string> {
   const { SecretString } = await new SecretsManagerClient(options).send(
     new GetSecretValueCommand({ SecretId: secretId }),
@@ -66,7 +62,6 @@ export async function secretValue(secretId: string): Promise<string> {
   return first;
 }
 
-/** Waits until a queue has no message: visible, in flight or delayed. */
 export async function untilEmpty(arn: string): Promise<void> {
   const queues = new SQSClient(options);
   const { QueueUrl } = await queues.send(new GetQueueUrlCommand({ QueueName: arn.split(':').at(-1) }));

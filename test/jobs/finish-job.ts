@@ -3,16 +3,13 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { RUN } from '../support/causes.ts';
 
 export interface FinishedJob extends JobCounts {
-  /** Names of the processed items, in order. */
   readonly names: readonly string[];
   readonly pages: number;
 }
 
 const MAX_PAGES = 1_000;
 
-/**
- * Runs a job to its end page by page, like a worker. With `doubled`, each item is processed twice, as after a crash.
- */
+/** With `doubled`, each item is processed twice, as after a crash. */
 export async function finishJob(
   job: Job,
   scheduledForMs: number,

@@ -39,7 +39,6 @@ const sign = () => signJobCredential(tools(), claims);
 const verify = (token: string, path = PATH) => verifyJobCredential(tools(), token, path);
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-/** Changes a valid credential and signs it. */
 async function forged(
   change: (token: SignJWT, nowSeconds: number) => SignJWT,
   { secret = SECRET, header = {} }: { secret?: string; header?: Record<string, string> } = {},

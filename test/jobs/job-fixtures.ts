@@ -27,7 +27,7 @@ export function recordOf({ runId, acceptedAtMs }: JobRun): EffectRecord {
   return { operationId: `job_${runId}` as OperationId, owner: ownerToken('route'), recordedAtMs: acceptedAtMs };
 }
 
-/** Returns a job that has the items `0` to `count - 1`. The cursor of an item is its number. */
+/** The cursor of an item is its number. */
 export function countingJob(
   count: number,
   handle: (item: string, deadlineMs: number) => Promise<JobCounts> = async () => ONE_DONE,
@@ -65,7 +65,7 @@ export function recordingObserver(): JobObserver & {
   };
 }
 
-/** Returns the schedule's request for a run; a repeated firing sends an equal request. */
+/** A repeated firing sends an equal request. */
 export function clocked(jobId: string, scheduledForMs: number): AcceptRun {
   return {
     operationId: clockedRunOperation(systemDigest, runIdOf(jobId, scheduledForMs)),
@@ -75,7 +75,7 @@ export function clocked(jobId: string, scheduledForMs: number): AcceptRun {
   };
 }
 
-/** Returns the tools of an executor whose calls reach the route in a separate process. */
+/** The calls reach the route in a separate process. */
 export function executorTools(world: World, actor: Actor): RequestRunTools {
   const routes: RequestRunTools['routes'] = {
     ask: async ({ runId, scheduledForMs }) => {
@@ -87,7 +87,6 @@ export function executorTools(world: World, actor: Actor): RequestRunTools {
   return { ...world.toolsOf(actor), routes: portWithFaults(actor, routes, 'ask') };
 }
 
-/** Ends the run successfully, as a worker does. */
 export async function endRun({ clock, store: { jobRuns } }: World, run: JobRun): Promise<void> {
   const nowMs = clock.nowMs();
   const lock = await jobRuns.lock(run.jobId, run.runId, { nowMs, leaseExpiresAtMs: nowMs + 60_000 });

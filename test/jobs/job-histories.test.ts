@@ -56,7 +56,6 @@ async function runHistory(
   await world.drain();
   const calls = [...plan.calls];
   await world.judge(runs);
-  // Messages that arrive after the end of a run cause no work.
   const before = await Promise.all(runs.map((run) => world.runNow(run)));
   world.sendLate(runs);
   await world.drain();
@@ -71,7 +70,6 @@ function survey(history: History, extent: Extent, races: readonly Pause[] = [{}]
   return surveyFaults<Pause>((planned, pause) => runHistory(history, planned, pause), { ...extent, races });
 }
 
-/** Runs a history with a pause before each call, for each duration in `HELD_MS`, and with the faults of `extent`. */
 async function held(history: History, extent: Extent): Promise<HistorySurvey> {
   const { calls } = await runHistory(history, []);
   const pauses = HELD_MS.map((heldMs) => ({ heldMs }));

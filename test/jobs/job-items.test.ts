@@ -27,7 +27,6 @@ describe('the row of a run', () => {
 test('a run is found only under its own id, even if another job’s name has the same length', async () => {
   const run = acceptedRun('republish-events', T0, T0);
   const client = documentClient();
-  // Answers every call inside the process, without a network.
   client.middlewareStack.add(() => async () => ({ output: { Item: runRow(run), $metadata: {} }, response: {} }), {
     step: 'initialize',
     priority: 'high',

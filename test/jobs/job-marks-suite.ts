@@ -1,7 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import type { JobMarks } from '../../lambdas/jobs/use/job-marks.ts';
 
-/** Tests the contract of every job mark store. */
 export function describeJobMarks(name: string, make: () => Promise<JobMarks>): void {
   let marks: JobMarks;
   let made = 0;

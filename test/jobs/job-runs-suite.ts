@@ -14,7 +14,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const MINUTE = 60_000;
 const LEASE = 2 * MINUTE;
 
-/** Defines the tests that a store of job runs must pass. They run against DynamoDB in memory and over its API. */
+/** The tests run against DynamoDB in memory and over its API. */
 export function describeJobRuns(name: string, make: () => Promise<JobRunStore>): void {
   let made = 0;
   let store: JobRunStore;

@@ -6,7 +6,6 @@ import { parseJobMessage } from '../../lambdas/jobs/use/job-message.ts';
 
 const QUEUES = { payments: 'https://sqs.test/payments', upkeep: 'https://sqs.test/upkeep' };
 
-/** Returns a client that responds in process, without a network. With `fail`, each of its calls fails. */
 function client(fail = false): { readonly sqs: SQSClient; readonly sent: Record<string, unknown>[] } {
   const sent: Record<string, unknown>[] = [];
   const sqs = new SQSClient({ region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } });

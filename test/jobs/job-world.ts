@@ -12,10 +12,7 @@ import { skewed } from '../support/simulated-clock.ts';
 import { World } from '../world/world.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
-/**
- * Maximum number of deliveries of a message. If a page crashes its workers, the run needs eight deliveries. A real
- * queue allows far more.
- */
+/** If a page crashes its workers, the run needs eight deliveries. A real queue allows far more. */
 const MAX_RECEIVES = 12;
 
 export interface JobWorldOptions {
@@ -52,13 +49,12 @@ interface Message {
 
 /** Duration of an item, in milliseconds. A page is limited to one minute, so it has two items. */
 const ITEM_MS = 30_000;
-/** Maximum number of deliveries in a history. No history needs nearly as many. */
+/** No history needs nearly as many deliveries. */
 const MAX_DELIVERIES = 400;
 
-/** Simulates the runs of a job, a queue that redelivers, workers that start and crash, and the effects of the items. */
 export class JobWorld extends World {
   readonly observer = recordingObserver();
-  /** Effects recorded outside the store, keyed by run and item. */
+  /** Recorded outside the store, keyed by run and item. */
   readonly effects = new Set<string>();
   readonly violations: string[] = [];
   readonly #options: JobWorldOptions;
@@ -79,10 +75,7 @@ export class JobWorld extends World {
     this.#doubled = options.doubled ?? 0;
   }
 
-  /**
-   * Fires a tick of the schedule twice, which results in one record, one run and two messages. @param minute number of
-   * the tick
-   */
+  /** Fires a tick twice, which results in one record, one run and two messages. @param minute number of the tick */
   async fire(minute: number): Promise<JobRun> {
     const nowMs = this.clock.nowMs();
     const run = acceptedRun(this.#jobId, nowMs + minute * 60_000, nowMs);
@@ -97,7 +90,6 @@ export class JobWorld extends World {
     return run;
   }
 
-  /** Delivers until no message is left; advances the time to the next message. */
   async drain(): Promise<void> {
     for (let delivery = 0; delivery < MAX_DELIVERIES; delivery += 1) {
       const message = this.#next();
@@ -108,7 +100,6 @@ export class JobWorld extends World {
     this.#queue = [];
   }
 
-  /** Delivers all due messages concurrently, each to a worker of its own. */
   async drainSideBySide(): Promise<void> {
     for (let round = 0; round < MAX_DELIVERIES; round += 1) {
       if (this.#next() === undefined) return;
@@ -119,10 +110,6 @@ export class JobWorld extends World {
     this.#queue = [];
   }
 
-  /**
-   * Delivers one message to one worker. While the worker works, the message is hidden; it is removed when it is
-   * acknowledged.
-   */
   async receive(message: Message): Promise<void> {
     const { run, receives } = message;
     if (receives >= MAX_RECEIVES) this.violations.push('a message became a dead letter');
@@ -136,7 +123,6 @@ export class JobWorld extends World {
     if ('result' in ended && !actor.crashed) this.#queue = this.#queue.filter((each) => each !== hidden);
   }
 
-  /** Sends one more message of each run after all work is done. */
   sendLate(runs: readonly JobRun[]): void {
     for (const run of runs) this.#send(run, this.clock.nowMs());
   }
@@ -218,7 +204,6 @@ export class JobWorld extends World {
     return portWithFaults(actor, runs, 'readRun', 'lock', 'save');
   }
 
-  /** Acquires a lock, and checks it against the holders that this simulation has recorded. */
   async #lock(...[name, runId, times]: Parameters<JobRunStore['lock']>): Promise<JobLock | undefined> {
     const lock = await this.#runs.lock(name, runId, times);
     if (lock === undefined) return undefined;

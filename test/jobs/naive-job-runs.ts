@@ -44,7 +44,7 @@ export class NaiveJobRuns extends DynamoDbJobRuns {
   }
 }
 
-/** A deliberately faulty worker: it saves the next cursor before it processes the items. */
+/** Faulty: it saves the next cursor before it processes the items. */
 export const cursorFirst: typeof workRun = async ({ runs, tasks, jobs, clock }, { jobId, runId }) => {
   const job = jobs[LONG_JOB_ID];
   const run = await runs.readRun(jobId, runId);

@@ -21,7 +21,6 @@ const run = (jobId: string, agoMs: number, status: JobRun['status'], tookMs = 1_
   return { ...begun, status, ...(status === 'succeeded' ? { endedAtMs: NOW_MS - agoMs + tookMs } : {}) };
 };
 
-/** Returns a store that lists these runs by range of scheduled times, newest first. */
 function storeOf(...runs: readonly JobRun[]) {
   return {
     listRuns: async (jobId: string, { limit, fromMs = 0, beforeMs = Number.POSITIVE_INFINITY }: RunsPage) =>

@@ -2,7 +2,6 @@ import type { LocalAws } from '../../local/local-aws.ts';
 import { ApiClient } from '../support/api-client.ts';
 import { until } from '../support/until.ts';
 
-/** A run, as the API shows it. */
 export interface ShownRun {
   readonly id: string;
   readonly status: string;
@@ -13,8 +12,8 @@ export interface ShownRun {
 }
 
 /**
- * Requests a run of a job, like an operator. A run is identified by its second. An earlier run in the same second may
- * have read too early for the test; this function therefore repeats its request until the run is a new one.
+ * A run is identified by its second. An earlier run in the same second may have read too early for the test, so the
+ * request is repeated until the run is a new one.
  *
  * @returns the path of the run
  */

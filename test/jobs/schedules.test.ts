@@ -7,7 +7,7 @@ function schedule(text: string, timeZone?: string): Schedule {
   return read.schedule;
 }
 
-/** Returns the next `count` times of a schedule in UTC, or fewer if the schedule ends. */
+/** Returns fewer times if the schedule ends. */
 function times(text: string, from: string, count: number, timeZone?: string): readonly string[] {
   const read = schedule(text, timeZone);
   const found: string[] = [];

@@ -2,7 +2,6 @@ import type { Resolved } from '../../lambdas/resolving/use/process-entries.ts';
 import { type ResolveAllTools, sweepsOf } from '../../lambdas/resolving/use/resolve-all.ts';
 import { BY_RUN } from '../support/causes.ts';
 
-/** Sweeps the open claims and all queues in one run, one after the other. @returns the results by queue */
 export async function sweepAll(tools: ResolveAllTools): Promise<Readonly<Record<string, Resolved>>> {
   const results: Record<string, Resolved> = {};
   const startedAtMs = tools.clock.nowMs();

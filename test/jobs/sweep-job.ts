@@ -1,11 +1,11 @@
 import type { Job, JobCounts } from '../../lambdas/jobs/use/job.ts';
 import { RUN } from '../support/causes.ts';
 
-/** Maximum number of pages of a job. No test needs that many. */
+/** No test needs that many pages. */
 const MAX_PAGES = 10_000;
 const PAGE_MS = 60_000;
 
-/** Runs a job as a worker does: page by page, continuing after errors. */
+/** Continues after errors, as a worker does. */
 export async function sweepJob<Thing>(
   job: Job<Thing>,
   { nowMs, limit = 100 }: { readonly nowMs: number; readonly limit?: number },

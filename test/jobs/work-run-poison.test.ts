@@ -10,10 +10,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
-/**
- * Delivers the run's message until the run has ended. `make` creates the job. Its argument simulates a crash of the
- * worker: the call never returns, and the message is redelivered.
- */
+/** The argument of `make` simulates a crash of the worker: the call never returns, and the message is redelivered. */
 async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   readonly run: JobRun;
   readonly deaths: number;
@@ -42,7 +39,6 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
     const { version = 1 } = (await runs.readRun(LONG_JOB_ID, accepted.runId)) ?? {};
     if ((await Promise.race([workRun(tools, { ...accepted, version }, 1), death.promise])) === 'dead') {
       deaths += 1;
-      // The unacknowledged message becomes visible again after its visibility timeout.
       clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000);
     }
     const run = await runs.readRun(LONG_JOB_ID, accepted.runId);

@@ -30,10 +30,7 @@ class Bench {
     return run;
   }
 
-  /**
-   * Processes a message of the run.
-   * @param message version of the message and number of its deliveries; by default the run's version and one delivery
-   */
+  /** By default, the message has the run's version and was delivered once. */
   async work(
     { runId }: Pick<JobRun, 'runId'>,
     message: { version?: number; receives?: number } = {},

@@ -86,7 +86,6 @@ const { object: jsonObject } = fc.letrec<{ value: Json; object: Record<string, J
 
 const SPACES = ['', ' ', '\n\t'];
 
-/** Writes the same value differently: reversed keys, white space, escapes, exponents. */
 function respelled(value: Json, next: () => number): string {
   const space = () => SPACES[next()] ?? '';
   if (typeof value === 'number') return next() === 0 ? String(value) : `${value}${next() === 0 ? '.0' : 'e0'}`;

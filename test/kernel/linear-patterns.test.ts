@@ -72,10 +72,7 @@ function forAll({ source, flags }: RegExp): RegExp {
   return new RegExp(source, flags.includes('g') ? flags : `${flags}g`);
 }
 
-/**
- * Measures the CPU time that one search for all matches takes, in milliseconds. While the result exceeds the limit,
- * measures again, up to three times in total, to exclude noise. Returns the shortest time.
- */
+/** A result above the limit may be noise, so the search is measured up to three times. */
 function leastMs(pattern: RegExp, text: string, limitMs: number): number {
   let least = Number.POSITIVE_INFINITY;
   for (let attempt = 0; attempt < 3 && least > limitMs; attempt += 1) {

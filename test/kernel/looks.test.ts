@@ -9,7 +9,7 @@ const SINCE_MS = 1_767_225_600_000;
 const KINDS = ['answer', 'books', 'payer', 'bank', 'order', 'orphan', 'foreign'] as const;
 const look = (kind: LookUpSchedule['kind'], name = 'pay_a'): LookUpSchedule => ({ kind, name, sinceMs: SINCE_MS });
 
-/** Returns the ages below `untilMs` at which an entry is checked, in milliseconds, if `resolve` runs every minute. */
+/** The ages are in milliseconds, and `resolve` runs every minute. */
 function ages(schedule: LookUpSchedule, untilMs: number): readonly number[] {
   const found: number[] = [];
   for (let atMs = firstLookUpMs(schedule); atMs < SINCE_MS + untilMs; atMs = nextLookUpMs(schedule, atMs))

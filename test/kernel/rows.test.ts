@@ -15,7 +15,6 @@ const sources = ['lambdas', 'lib'].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 
-/** Returns each line of code that contains a literal prefix, as `<file>:<line>`. */
 function spelledOut(file: string): readonly string[] {
   return readFileSync(join(ROOT, file), 'utf8')
     .split('\n')

@@ -90,7 +90,7 @@ function inScript(number: string, zero: string): string {
     .join('');
 }
 
-/** Appends the check digit that makes the weighted sum a multiple of ten (ISO/IEC 7812-1, annex B). */
+/** The weighted sum is a multiple of ten (ISO/IEC 7812-1, annex B). */
 function withCheckDigit(digits: string): string {
   const sum = Array.from(digits)
     .toReversed()
@@ -101,10 +101,7 @@ function withCheckDigit(digits: string): string {
   return digits + String((10 - (sum % 10)) % 10);
 }
 
-/**
- * Returns whether the finder ignores numbers of a network with this prefix and length, because they are obsolete or
- * outside the ranges that the network publishes.
- */
+/** Returns whether the finder ignores these numbers, because they are obsolete or outside the published ranges. */
 function isLeftOut(network: string, prefix: string, length: number): boolean {
   return (
     length < 14 ||
@@ -115,16 +112,14 @@ function isLeftOut(network: string, prefix: string, length: number): boolean {
   );
 }
 
-/**
- * Returns the last two digits of a USPS parcel number. The second of them is the check digit (Publication 199, MOD 10).
- */
+/** The second digit is the check digit (USPS Publication 199, MOD 10). */
 function uspsEnd(before: string, last: string): string {
   const digits = `${before}${last.slice(0, 1)}0`;
   const sum = Array.from(digits).reduce((total, digit, index) => total + Number(digit) * (index % 2 === 0 ? 3 : 1), 0);
   return `${last.slice(0, 1)}${(10 - (sum % 10)) % 10}`;
 }
 
-/** Generates card numbers of every network, range and length that `credit-card-type` knows. */
+/** Covers every network, range and length that `credit-card-type` knows. */
 const numberOfNetwork = fc
   .constantFrom(
     ...Object.values(creditCardType.types).flatMap((network) => {
@@ -215,10 +210,7 @@ const digits = (count: number) => fc.stringMatching(new RegExp(`^\\d{${count}}$`
 const date = fc
   .date({ min: new Date('2020-01-01'), max: new Date('2039-12-31'), noInvalidDate: true })
   .map((day) => day.toISOString().slice(0, 10));
-/**
- * Generates 13-digit article numbers with a valid check digit. Their country prefixes are also prefixes of card
- * numbers.
- */
+/** The country prefixes are also prefixes of card numbers. */
 const ean = fc
   .tuple(fc.constantFrom('40', '45', '50', '54', '59', '69', '76', '84', '30', '37'), digits(10))
   .map(([prefix, rest]) => {
@@ -229,7 +221,6 @@ const ean = fc
     return prefix + rest + String((10 - (sum % 10)) % 10);
   });
 
-/** Generates texts like those in orders, notes and invoices. */
 const harmless = fc.oneof(
   fc.tuple(digits(8), date).map(([number, day]) => `Order ${number} of ${day}`),
   fc.tuple(digits(5), date).map(([number, day]) => `Invoice RE-2026-${number}, due ${day}`),

@@ -16,7 +16,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Returns the stack frame that a `throw` in the bundle causes. */
 function frameIn(bundle: string): string {
   const column = readFileSync(bundle, 'utf8').indexOf('throw') + 1;
   return `    at charge (${pathToFileURL(bundle).href}:1:${column})`;

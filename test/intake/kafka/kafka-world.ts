@@ -12,10 +12,7 @@ import { runKept, startUnderKeeper } from '../../../local/kept-process.ts';
 import { runningProcesses, signalProcess } from '../../../local/processes.ts';
 import { until } from '../../support/until.ts';
 
-/**
- * Returns the name of the first program that the tests with Kafka need and that is missing or too old; undefined if
- * there is none.
- */
+/** Returns the first program that is missing or too old; undefined if there is none. */
 export function missingForKafka(): string | undefined {
   const versions: Readonly<Record<string, readonly string[]>> = {
     'Java 17 or later': ['java', '--version'],
@@ -34,7 +31,7 @@ export function missingForKafka(): string | undefined {
 
 const TOPIC = 'payments';
 const POLLER = join(import.meta.dirname, 'Poller.java');
-/** Maximum number of attempts to start the broker. An attempt fails if another program has taken one of its ports. */
+/** An attempt to start the broker fails if another program has taken one of its ports. */
 const MAX_STARTS = 5;
 
 /**
@@ -42,7 +39,7 @@ const MAX_STARTS = 5;
  * the test process.
  */
 export class Kafka {
-  /** The working directory. It is created on first use, so that skipped tests leave nothing to remove. */
+  /** Created on first use, so that skipped tests leave nothing to remove. */
   #made: string | undefined;
   #classpath = '';
   readonly #children = new Set<ChildProcess>();
@@ -69,7 +66,7 @@ export class Kafka {
     if (code !== 0) throw new Error(`${command[0]} ended with ${code}: ${lines.join('\n')}`);
   }
 
-  /** Starts the broker. @returns true if it listens; false if it ended because another program uses one of its ports */
+  /** Returns false if the broker ended because another program uses one of its ports. */
   async #startBroker(number: number): Promise<boolean> {
     this.#port = await freePort(0);
     const controller = await freePort(0);
@@ -140,7 +137,7 @@ export class Kafka {
     return child;
   }
 
-  /** Writes records in the given order. A record without a value is a tombstone. */
+  /** A record without a value is a tombstone. */
   async produce(records: readonly (readonly [partition: number, value?: string])[]): Promise<void> {
     const child = this.#run('produce', this.servers, TOPIC);
     const lines = records.map(([partition, value]) =>
@@ -151,10 +148,7 @@ export class Kafka {
     if (code !== 0) throw new Error(`the producer ended with ${code}`);
   }
 
-  /**
-   * Starts a consumer-group member that polls. If this member is killed before it commits, the next member receives the
-   * same batch.
-   */
+  /** If the member is killed before it commits, the next member receives the same batch. */
   poll(group: string, mostRecords: number): Poller {
     return new Poller(this.#run('poll', this.servers, TOPIC, group, String(mostRecords)), this.servers);
   }
@@ -174,10 +168,7 @@ export class Poller {
     this.#lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   }
 
-  /**
-   * Returns the next batch in the form in which Lambda passes it to a function (AWS Lambda developer guide, "Using
-   * Lambda with self-managed Apache Kafka").
-   */
+  /** The AWS Lambda developer guide describes the format ("Using Lambda with self-managed Apache Kafka"). */
   async next(): Promise<SelfManagedKafkaEvent> {
     const line = await this.#lines.next();
     if (line.done === true) throw new Error('the poller has ended');
