@@ -1,4 +1,3 @@
-/** Tests the setting `authority`, and the functions that use PostgreSQL. */
 import { globSync, readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { describe, expect, test } from '@jest/globals';
@@ -416,7 +415,6 @@ describe('the functions of a deployment', () => {
   });
 });
 
-/** Returns the distinct properties of each resource type. */
 function propertiesOf(stacks: Awaited<ReturnType<typeof synthesize>>): readonly string[] {
   const found = Object.values(stacks).flatMap((template) => {
     const { Resources = {} } = (template?.toJSON() ?? {}) as {

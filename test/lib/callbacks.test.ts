@@ -13,7 +13,7 @@ const service = present(stacks.service);
 const elsewhere = (context: Record<string, unknown> = {}) =>
   synthesize({ 'payonce:sandbox': 'false', 'payonce:processorUrl': 'https://processor.example', ...context });
 
-/** Returns the text of CALLBACK_SOURCES, with a placeholder for each value that is known only after deployment. */
+/** A placeholder stands for each value that is known only after deployment. */
 function callbackSources(template: typeof service): string {
   const found = Object.entries(template.findResources('AWS::Lambda::Function')).find(([id]) =>
     id.startsWith('CallbacksFunction'),

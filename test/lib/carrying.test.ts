@@ -5,7 +5,6 @@ import { statementsByOwner } from './templates.ts';
 const template = carryingTemplate();
 const statements = statementsByOwner(template);
 
-/** Returns a function's DynamoDB permissions: actions, row prefixes, and the enclosing operation that they require. */
 const allowed = (owner: string) =>
   (statements.get(owner) ?? [])
     .filter(({ Effect }) => Effect === 'Allow')

@@ -32,7 +32,7 @@ function resourcesOf(stacks: typeof alone, stack: keyof typeof StackName): Resou
   return present(stacks[stack]).toJSON()['Resources'] as Resources;
 }
 
-/** Lists the logical ids of a stack, without the gateway's deployment, which every change of the API replaces. */
+/** Omits the gateway's deployment, which every change of the API replaces. */
 function logicalIds(stacks: typeof alone, stack: keyof typeof StackName): readonly string[] {
   const resources = Object.entries(resourcesOf(stacks, stack));
   return resources.filter(([, { Type }]) => Type !== 'AWS::ApiGateway::Deployment').map(([id]) => id);

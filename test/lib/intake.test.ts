@@ -250,7 +250,7 @@ describe('the setting natsBridge', () => {
   });
 });
 
-/** Returns the managed policies that no role of the stack has. They are for programs outside the stack. */
+/** These policies are for programs outside the stack. */
 function policiesForPrograms(template: Template) {
   const policies = template.findResources('AWS::IAM::ManagedPolicy') as Record<
     string,

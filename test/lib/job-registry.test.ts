@@ -14,11 +14,9 @@ const good: JobEntry = {
   scopes: [JOBS_RUN],
   worker: 'upkeep',
 };
-/**
- * Number of successive scheduled times to compare. For a daily job, 200 times include a change to daylight saving time.
- */
+/** For a daily job, 200 times include a change to daylight saving time. */
 const TIMES = whole(200, { slice: 50 });
-/** Returns an entry with these changes, which the compiler does not check. */
+/** The compiler does not check the changes. */
 const wrong = (changes: Readonly<Record<string, unknown>>): JobEntry => ({ ...good, ...changes });
 
 describe('the job registry', () => {

@@ -17,10 +17,7 @@ import { inTurn } from '../support/slice.ts';
 import { present, routesOf, type Statement, statementsByOwner } from './templates.ts';
 import { testApp } from './test-app.ts';
 
-/**
- * Applies the rule packs in `npm run prove` and in one of four runs of `npm test`, because they take as long as all
- * tests of this file. Every other run applies only the project's own rules.
- */
+/** The rule packs take as long as all tests of this file. */
 const applyRules = inTurn(applyRulePacks, {
   place: 2,
   of: 4,
@@ -29,10 +26,7 @@ const applyRules = inTurn(applyRulePacks, {
   },
 });
 
-/**
- * Synthesizes a stack with the jobs and the constructs that they require.
- * @throws if a rule reports a finding
- */
+/** Throws if a rule reports a finding. */
 function synthesized(): Template {
   const app = testApp(flagsOf());
   applyRules(app);

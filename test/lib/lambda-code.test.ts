@@ -41,7 +41,6 @@ const FUNCTIONS = [
   'webhooks',
 ];
 
-/** Returns the paths of the Payonce sources in a bundle's chunks, sorted and relative to the project's root. */
 function ownSources(folder: string, isAsked: (file: string) => boolean = () => true): readonly string[] {
   const found = readdirSync(folder)
     .filter((file) => file.endsWith('.mjs') && isAsked(file))
@@ -52,7 +51,6 @@ function ownSources(folder: string, isAsked: (file: string) => boolean = () => t
   return [...new Set(found)].sort();
 }
 
-/** Returns the source maps of a bundle. They name each source of its code. */
 function mapsOf(folder: string): readonly string[] {
   const maps = readdirSync(folder).filter((file) => file.endsWith('.map'));
   return maps.map((file) => readFileSync(join(folder, file), 'utf8'));
@@ -72,7 +70,6 @@ function laterReads(text: string): readonly { readonly part: string; readonly na
   return [...destructured, ...awaited, ...members];
 }
 
-/** Returns the names that the export statement at the end of minified code exports. */
 function exportsOf(text: string): ReadonlySet<string> {
   const [, exported = ''] = /export\{([^{}]*)\};?\s*$/.exec(text) ?? [];
   return new Set(exported.split(',').map((each) => each.split(' as ').at(-1) ?? ''));
@@ -124,10 +121,7 @@ describe('the bundles', () => {
     ]);
   });
 
-  /**
-   * Declares a test that is skipped in two of three runs of `npm test`, because each of these tests bundles functions
-   * again.
-   */
+  /** Each of these tests bundles functions again. */
   const turn = (place: number) => inTurn(test, { place, of: 3, otherwise: test.skip });
 
   turn(0)('are identical whether all functions or only selected ones are built', () => {

@@ -31,7 +31,7 @@ interface Resource {
   readonly Properties?: Readonly<Record<string, unknown>>;
 }
 
-/** Properties that set a fixed physical name. Without such a property, CloudFormation generates the name. */
+/** Without such a property, CloudFormation generates the name. */
 const NAMES = new Set([
   'Name',
   'DashboardName',
@@ -43,10 +43,7 @@ const NAMES = new Set([
   'TopicName',
 ]);
 
-/**
- * Lists the resources whose ids must not change, as `<type> <logical id>`, followed by the physical name if it is
- * fixed.
- */
+/** Each line is `<type> <logical id>`, followed by the physical name if it is fixed. */
 function kept(template: Template | undefined): readonly string[] {
   const { Resources: resources } = present(template).toJSON() as { Resources: Readonly<Record<string, Resource>> };
   return Object.entries(resources)

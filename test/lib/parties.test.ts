@@ -30,7 +30,6 @@ function variablesOf(template: Template, name: string): Readonly<Record<string, 
   return Properties?.Environment?.Variables ?? {};
 }
 
-/** Matches a reference to an output of the data stack. */
 const ofData = (name: string) => ({
   'Fn::GetStackOutput': expect.objectContaining({
     StackName: 'PayonceData',

@@ -11,10 +11,7 @@ const senders = (many: number, of: (index: number) => object) =>
   JSON.stringify({ senders: Array.from({ length: many }, (_, index) => ({ ...of(index), ...OWNER })) });
 const account = (index: number): string => String(444_455_550_000 + index);
 
-/**
- * Serializes a policy to a text at least as long as the policy on AWS: each reference has the length of the longest
- * resource name.
- */
+/** The text is at least as long as on AWS: each reference has the length of the longest resource name. */
 function written(value: unknown): string {
   return JSON.stringify(value, (_name, part: unknown) => {
     const isReference =

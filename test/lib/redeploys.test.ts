@@ -12,7 +12,6 @@ const DOMAIN = { domainName: 'pay.shop.example', certificateArn: CERTIFICATE };
 const SHOP = { shopUrl: 'https://shop.example', emailSender: 'shop@shop.example' };
 const BOTH = { stripeAccount: 'acct_1', processorUrl: 'https://processor.example' };
 
-/** Settings that add or change resources, each with its possible values. */
 const VALUES: Readonly<Record<string, Readonly<Record<string, Readonly<Record<string, string>>>>>> = {
   parties: { none: { sandbox: 'false' }, sandbox: { sandbox: 'true' }, shop: { sandbox: 'false', ...SHOP } },
   processors: {

@@ -41,7 +41,7 @@ const FINAL: Readonly<Record<string, readonly string[]>> = {
   'AWS::SecretsManager::Secret': ['Name', 'GenerateSecretString'],
 };
 
-/** Lists the faults of deploying `after` over `before`. The CDK deploys a stack before the stacks that refer to it. */
+/** The CDK deploys a stack before the stacks that refer to it. */
 export function faultsOf(before: Stacks, after: Stacks): readonly string[] {
   return (['data', 'sandbox', 'service'] as const).flatMap((stack) => {
     const [old, next] = [before[stack]?.toJSON(), after[stack]?.toJSON()];
@@ -75,21 +75,21 @@ export function heldBy(stacks: Stacks): readonly string[] {
   );
 }
 
-/** Serializes a property without the warm throughput, whose change replaces nothing. */
+/** Omits the warm throughput, whose change replaces nothing. */
 function textOf(value: unknown): string | undefined {
   return JSON.stringify(value, (name, part: unknown) => (name === 'WarmThroughput' ? undefined : part));
 }
 
 const texts = new WeakMap<Stacks, string>();
 
-/** Serializes all stacks of a deployment. Each deployment is compared with many others, but serialized once. */
+/** Each deployment is compared with many others, but serialized once. */
 function textOfAll(stacks: Stacks): string {
   const text = texts.get(stacks) ?? JSON.stringify(Object.values(stacks).map((template) => template?.toJSON()));
   texts.set(stacks, text);
   return text;
 }
 
-/** Lists removed outputs that a stack still reads. If that stack were rolled back, it would read the removed output. */
+/** If a stack that reads a removed output were rolled back, it would not find the output. */
 function outputsRemoved(
   stack: keyof typeof StackName,
   before: Stacks,
@@ -101,7 +101,7 @@ function outputsRemoved(
   return outputs(before[stack]?.toJSON()).filter((name) => !kept.has(name) && all.includes(`"OutputName":"${name}"`));
 }
 
-/** Lists removed exports that a stack still imports. CloudFormation refuses to remove such an export. */
+/** CloudFormation refuses to remove an export that is still imported. */
 function exportsRemoved(
   old: Record<string, unknown>,
   next: Record<string, unknown>,

@@ -18,7 +18,6 @@ const sandboxRoles = statementsByOwner(present(stacks.sandbox));
 
 const listOf = (value: string | readonly string[]): readonly string[] => (typeof value === 'string' ? [value] : value);
 
-/** Describes a statement in one line: its actions, resources and conditions. */
 function describeStatement({ Action, Resource, Condition = {} }: Statement): string {
   const text = JSON.stringify(Resource);
   const found =
@@ -40,10 +39,8 @@ const onlyRows = (table: string, ...partitions: readonly string[]) =>
   `on ${table} if ForAllValues:StringLike dynamodb:LeadingKeys ${partitions.join(', ')}`;
 const rows = (...partitions: readonly string[]) => onlyRows('Registry', ...partitions);
 
-/** The permission of every function that uses the authority. */
 const CHECKS_AUTHORITY = `dynamodb:GetItem, dynamodb:Query ${onlyRows('LedgerTable', 'ACT#settings', 'ACT#imports')}`;
 
-/** The permissions of every function that appends to the Ledger. */
 const APPENDS = [
   CHECKS_AUTHORITY,
   'logs:CreateLogStream, logs:PutLogEvents on Logs',
@@ -53,7 +50,7 @@ const APPENDS = [
 const readsRows = (...partitions: readonly string[]) =>
   `dynamodb:GetItem, dynamodb:Query ${onlyRows('LedgerTable', ...partitions)}`;
 
-/** Reads of the functions that capture, cancel or refund payments. A change reads rows in a batch. */
+/** A change reads rows in a batch. */
 const readsTogether = (...partitions: readonly string[]) => `dynamodb:BatchGetItem, ${readsRows(...partitions)}`;
 
 const appendsRows = (...partitions: readonly string[]) =>
@@ -65,14 +62,12 @@ const RECORDS_ACTIVITY = [
   'dynamodb:Query on LedgerTable if ForAllValues:StringLike dynamodb:LeadingKeys ACT#*',
 ];
 
-/** The permissions of every function that calls the external services of an order. */
 const CALLS_PARTIES = [
   `dynamodb:DeleteItem, dynamodb:PutItem, dynamodb:UpdateItem ${rows('SENDING#*')}`,
   'sqs:SendMessage on Queue, DeadLetters',
 ];
 const SENDS_EMAILS = [...CALLS_PARTIES, `dynamodb:UpdateItem ${rows('EMAIL_COUNT#*')}`];
 
-/** The permissions of every job worker on its runs and their locks. */
 const WORKS_AT_RUNS = [
   `dynamodb:GetItem, dynamodb:PutItem ${rows('JOB#*')}`,
   `dynamodb:UpdateItem ${rows('JOB_LOCK#*')}`,
@@ -124,9 +119,7 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:PutItem ${rows('DETAILS#*', 'RETURN#*', 'INQUIRY#*', 'ORDER#*', 'HOLD#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
-      // Queries on an index of the Views.
       `dynamodb:Query ${onlyRows('Views', 'ORDER#*')}`,
-      // Queries on the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_ORDER#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
       ...SENDS_EMAILS,
@@ -165,16 +158,13 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:DeleteItem ${rows('ORPHAN_KEPT#*')}`,
       // Lists changes, stray charges and holds that only a person can decide, and endpoints that fail.
       `dynamodb:Query ${rows(...[QueueRow.undecidable, QueueRow.return, QueueRow.hold, QueueRow.failingEndpoints].map((queue) => `${queue}*`))}`,
-      // Lists claims from the index, and reads their records.
       'dynamodb:Query on Idempotency',
       `dynamodb:GetItem ${onlyRows('Idempotency', 'OP#pay_*', 'OP#cap_*', 'OP#can_*', 'OP#ref_*', 'OP#rtn_*', 'OP#ord_*', 'OP#cb_*')}`,
       'sqs:GetQueueAttributes, sqs:SendMessage on Queue, Views',
       'lambda:InvokeFunction on EventsRepublisher',
       'sqs:ChangeMessageVisibility, sqs:DeleteMessage, sqs:GetQueueAttributes, sqs:ReceiveMessage on DeadLetters, Views',
-      // Counts requests, and changes limits.
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${onlyRows('Views', 'MISMATCHES', 'PAYMENT#*', 'REFERENCE#*', 'REVIEWS')}`,
-      // Searches payments by e-mail address.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
     ],
@@ -232,10 +222,8 @@ const VIEWERS: readonly (readonly [string, readonly string[]])[] = [
       `dynamodb:UpdateItem ${rows('LIMIT#*')}`,
       `dynamodb:GetItem, dynamodb:Query ${rows('DETAILS#*')}`,
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'REFERENCE#*', 'DISPUTE#*', 'EVENT#*', 'BOOK#*', 'TOTAL#*')}`,
-      // Queries on an index of the Views.
       `dynamodb:Query ${onlyRows('Views', 'PAYMENT#*', 'EVENT#*')}`,
       `dynamodb:GetItem ${onlyRows('Views', 'PAYMENT#*')}`,
-      // Queries on the index of e-mail addresses.
       `dynamodb:Query ${rows('EMAIL_PAYMENT#*')}`,
       'secretsmanager:GetSecretValue on EmailKeys, SandboxSecret',
     ],

@@ -19,8 +19,7 @@ describe('the rule packs', () => {
   });
 
   /**
-   * Builds the event bus with its archive. The assembly that the rule packs check has no event archive, because the
-   * local AWS does not support event archives.
+   * The assembly that the rule packs check has no event archive, because the local AWS does not support event archives.
    */
   function archivedBus(context: Record<string, unknown> = {}): App {
     const app = testApp(context);

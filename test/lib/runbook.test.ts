@@ -6,7 +6,7 @@ import { carryingTemplate } from './carrying-template.ts';
 import { EVERYTHING } from './templates.ts';
 
 const RUNBOOK = new URL('../../docs/operate/runbook/', import.meta.url);
-/** Text of each runbook entry, keyed by page and anchor. */
+/** Keyed by page and anchor. */
 const entries = new Map(
   readdirSync(RUNBOOK)
     .filter((page) => page !== 'README.md')

@@ -360,7 +360,6 @@ describe('the API', () => {
       ]),
     });
     walled.resourceCountIs('AWS::WAFv2::WebACLAssociation', 1);
-    // The log of blocked requests contains no secret.
     walled.hasResourceProperties('AWS::WAFv2::LoggingConfiguration', {
       RedactedFields: Match.arrayWith([
         { UriPath: {} },

@@ -6,7 +6,7 @@ import { present, WITH_STRIPE } from './templates.ts';
 const { service, data } = await synthesize(WITH_STRIPE);
 const plain = await synthesize();
 
-/** Returns the logical ids of the secrets in a stack, without the hashes at their ends. */
+/** Omits the hashes at the ends of the ids. */
 const secretsIn = (template: Template | undefined) =>
   Object.keys(present(template).findResources('AWS::SecretsManager::Secret')).map((id) => id.slice(0, -8));
 

@@ -38,7 +38,6 @@ function between(old: unknown, next: unknown, path: string): readonly string[] {
   return keysOf(old, next).flatMap((key) => between(old[key], next[key], `${path}.${key}`));
 }
 
-/** Lists the elements of one list that the other list lacks. */
 function less(list: readonly unknown[], other: readonly unknown[], sign: string, path: string): readonly string[] {
   const known = new Set(other.map((each) => JSON.stringify(each)));
   const missing = list.filter((each) => !known.has(JSON.stringify(each)));

@@ -61,7 +61,6 @@ export const CONFIGURED = {
   'payonce:eventArchive': 'false',
 };
 
-/** Settings of a deployment that calls Stripe, and whose alarms are sent by e-mail. */
 export const WITH_STRIPE = {
   'payonce:stripeAccount': 'acct_1',
   'payonce:routes': '[{"currency":"USD","processor":"stripe"}]',
@@ -82,8 +81,8 @@ export interface Statement {
 }
 
 /**
- * Returns all policy statements of a stack, keyed by the construct that owns the role of the policy. The AWS CDK moves
- * statements that do not fit into an inline policy into managed policies.
+ * Keyed by the construct that owns the role of the policy. The AWS CDK moves statements that do not fit into an inline
+ * policy into managed policies.
  */
 export function statementsByOwner(template: Template): ReadonlyMap<string, readonly Statement[]> {
   const policies = ['AWS::IAM::Policy', 'AWS::IAM::ManagedPolicy'].flatMap(

@@ -4,9 +4,8 @@ import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
 
 /**
- * Builds an app for the test of one construct. The app contains no function code, but contains the sandbox unless the
- * context disables it. The output directory is removed after the test run. The app collects no metadata about its
- * constructs, because this would take longer than the test.
+ * The app contains no function code. It collects no metadata about its constructs, because this would take longer than
+ * the test.
  */
 export function testApp(context: Record<string, unknown> = {}): App {
   const outdir = mkdtempSync(join(tmpdir(), 'payonce-app-'));

@@ -28,7 +28,6 @@ function alarmsOf(template: Template): readonly Alarm[] {
   return Object.values(found).map(({ Properties }) => Properties);
 }
 
-/** Returns the value of this dimension for each alarm on the metric, as JSON. */
 function watched(metricName: string, dimension: string): readonly string[] {
   return alarms
     .filter(({ MetricName }) => MetricName === metricName)
@@ -154,10 +153,7 @@ describe('alarms', () => {
   });
 });
 
-/**
- * Faults, each with its alarm's metric and the literal dimensions of the metric. The dimension `vendor`, and dimensions
- * that refer to other resources, are omitted.
- */
+/** The dimension `vendor`, and dimensions that refer to other resources, are omitted. */
 const FAULTS: readonly (readonly [fault: string, metric: string, dimensions: Readonly<Record<string, string>>])[] = [
   ['money arrives too late or twice, in any function', 'late_success', { service: 'alarms' }],
   ['a fact of a processor contradicts a payment, in any function', 'contradiction', { service: 'alarms' }],

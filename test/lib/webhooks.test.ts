@@ -52,7 +52,6 @@ const ROLES: readonly (readonly [string, readonly string[]])[] = [
     [
       'dynamodb:GetItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_LANE#*',
       'dynamodb:PutItem on Registry of WEBHOOKS#*, WEBHOOK_DELIVERY#*, WEBHOOK_REPLAY#*, WEBHOOK_LANE#*, WEBHOOK_NOTICE#*',
-      // Queries on an index of the Registry.
       'dynamodb:Query on Registry',
       'dynamodb:UpdateItem on Registry of WEBHOOK_DELIVERY#*',
       'dynamodb:Query on Registry of WEBHOOK_DELIVERY#*',

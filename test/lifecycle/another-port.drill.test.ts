@@ -30,17 +30,14 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Expects that a payment, a job run, and a payment that only a callback completes all succeed. */
+/** Includes a payment that only a callback completes. */
 async function expectWork(aws: LocalAws): Promise<void> {
   await expectSucceeded(aws, 'tok_ok', [201, 202]);
   expect(await runJob(aws, 'resolve')).toMatchObject({ status: 'succeeded' });
   await expectSucceeded(aws, 'tok_async', [202]);
 }
 
-/**
- * Expects that a payment from an earlier start can be refunded. This is possible only if both starts use the same
- * processor.
- */
+/** The refund is possible only if both starts use the same processor. */
 async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   const refunded = await new ApiClient(aws, aws.apiKey).send('POST', `/v1/payments/${String(payment)}/refunds`, {
     headers: { 'idempotency-key': crypto.randomUUID(), 'content-type': 'application/json' },
@@ -49,7 +46,7 @@ async function expectRefund(aws: LocalAws, payment: unknown): Promise<void> {
   expect([201, 202]).toContain(refunded.status);
 }
 
-/** Expects a payment to succeed, possibly late: on a busy machine, the call to the processor may time out. */
+/** The payment may succeed late: on a busy machine, the call to the processor may time out. */
 async function expectSucceeded(aws: LocalAws, source: string, statuses: readonly number[]): Promise<void> {
   const api = new ApiClient(aws, aws.apiKey);
   const { status, json } = await api.pay({ key: crypto.randomUUID(), body: { source } });

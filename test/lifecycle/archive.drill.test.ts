@@ -24,7 +24,7 @@ import { whole } from '../support/slice.ts';
 import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'drill';
-/** Pause between the payments during the loss, in milliseconds. It limits the number of payments on a slow machine. */
+/** Limits the number of payments on a slow machine. */
 const PAYMENT_PAUSE_MS = 2_000;
 const local = localAws();
 const target = {
@@ -60,10 +60,7 @@ async function stopArchiver(): Promise<void> {
   await switchEventSources(new LambdaClient(target), archiver ?? '', 'Disabled');
 }
 
-/**
- * Follows the runbook for the loss of a Ledger without a backup, while payments continue: only the Ledger's archive
- * remains. The two deploys take minutes, so this test runs only in `npm run prove`.
- */
+/** The two deploys take minutes, so this test runs only in `npm run prove`. */
 whole(test, { slice: test.skip })(
   'the runbook rebuilds a lost Ledger from the archive; the processor’s books show which rows are still missing',
   async () => {
@@ -118,7 +115,6 @@ whole(test, { slice: test.skip })(
     expect(after.tables.ledger).toBe(rebuilt);
     over.abort();
     await paying;
-    // The archive has every row of the new Ledger.
     expect(await command('verify')).toMatchObject({ findings: [] });
     await command('tables', 'recover');
     await command('views', 'rebuild', '--state', join(directory, 'views.json'), '--settle', '60');
@@ -142,7 +138,6 @@ whole(test, { slice: test.skip })(
     expect(mismatches).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held]) expect(mismatches).not.toContain(agreed.json['id']);
 
-    // Each retried request receives its own payment, which was charged only once.
     const retry = async (key: string): Promise<void> => {
       const { json } = await api.payUntilSucceeded({ key });
       expect(await api.charges(json['id'])).toHaveLength(1);

@@ -17,7 +17,7 @@ import { until } from '../support/until.ts';
 
 const ENVIRONMENT = 'under-way';
 const PAYERS = 3;
-/** Settings that only the last two deploys have. They affect functions, the API's stage, alarms, logs and routes. */
+/** Settings that only the last two deploys have. */
 const CHANGED = {
   'payonce:memoryMb': '640',
   'payonce:tenantRate': '90',
@@ -26,12 +26,8 @@ const CHANGED = {
   'payonce:alarmEmail': 'on-call@shop.example',
   'payonce:stripeAccount': 'acct_1',
 };
-/** Files and directories that a copy of the app needs. */
 const SOURCES = ['bin', 'lib', 'lambdas', 'sandbox', 'console', 'generated', 'package.json', 'tsconfig.json'];
-/**
- * Code changes of the next version. They add a field, which the first version does not know, to each transition and to
- * each response to a new payment.
- */
+/** Adds a field, which the first version does not know, to each transition and to each response to a new payment. */
 const NEXT_CODE = [
   {
     file: 'lambdas/payments/store/items.ts',
@@ -46,8 +42,8 @@ const NEXT_CODE = [
 ];
 
 /**
- * Code changes that make a deploy fail. The deploy updates all functions and then waits for a signal that never
- * arrives, so CloudFormation rolls the service back.
+ * The deploy updates all functions and then waits for a signal that never arrives, so CloudFormation rolls the service
+ * back.
  */
 const REFUSED = [
   { file: 'bin/app.ts', before: 'import { App }', after: 'import { App, CfnWaitCondition, CfnWaitConditionHandle }' },
@@ -75,7 +71,6 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Copies the app, and applies `NEXT_CODE` and the given code changes to the copy. @returns the command of the copy */
 function nextApp(name: string, changes: typeof NEXT_CODE = []): Pick<CdkApp, 'command'> {
   const copy = join(directory, name);
   for (const source of SOURCES) cpSync(join(PROJECT, source), join(copy, source), { recursive: true });
@@ -97,23 +92,14 @@ async function deployWith(
   return connect(localAws(), outputs, { environment: ENVIRONMENT });
 }
 
-/**
- * Pause between two payments of one payer, in milliseconds. It limits the number of payments, because checking a
- * payment after the deploys takes longer than making it.
- */
+/** Limits the number of payments, because checking a payment after the deploys takes longer than making it. */
 const BETWEEN_PAYMENTS_MS = 2_000;
-/** Maximum retries per request of a payer, one per second. */
+/** One retry per second. */
 const MAX_RETRIES = 120;
-/**
- * Responses after which a retry can succeed. During a deploy, the emulator kills the processes of a function (502),
- * whereas AWS lets them finish.
- */
+/** During a deploy, the emulator kills the processes of a function (502), whereas AWS lets them finish. */
 const HEALED = /^50[23] |^409 idempotency_key_in_progress$/;
 
-/**
- * Creates payments and reads them back. Retries each request with the same key until it has a final response, and
- * records the responses.
- */
+/** Retries each request with the same key until it has a final response. */
 class Payers {
   readonly paid = new Map<string, ApiAnswer>();
   readonly unhealed: string[] = [];
@@ -218,7 +204,7 @@ whole(test, { slice: test.skip })(
   },
 );
 
-/** Returns the ids of all payments in the list. The list is maintained by an event consumer. */
+/** An event consumer maintains the list. */
 async function listed(api: ApiClient): Promise<ReadonlySet<unknown>> {
   const ids = new Set<unknown>();
   for (let path: string | undefined = '/v1/payments?limit=100'; path !== undefined; ) {

@@ -20,7 +20,7 @@ import { CREDENTIALS, dynamoDbClient, localAws } from '../support/local-aws.ts';
 import { synthesize } from '../support/synth.ts';
 
 const ENVIRONMENT = 'second';
-/** Stacks in the order in which the CDK deploys them. */
+/** In the order in which the CDK deploys them. */
 const STACKS = ['archive', 'data', 'sandbox', 'service'] as const;
 const aws = localAws();
 const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
@@ -52,7 +52,6 @@ async function destroyAll(): Promise<void> {
   }
 }
 
-/** Returns the physical ids of a stack's resources of one type. */
 async function resourcesOf(stack: (typeof STACKS)[number], type: string): Promise<readonly string[]> {
   const StackName = stackNameOf(stack, ENVIRONMENT);
   const found: string[] = [];

@@ -22,7 +22,6 @@ const local = (script: string, ...parameters: string[]) =>
 const start = (...parameters: string[]) => local('start.ts', '--detach', '--port', String(PORT), ...parameters);
 const details = () => JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')) as LocalAws;
 
-/** Returns the PostgreSQL processes that serve the data of this directory. */
 const servers = () => runningProcesses().filter(({ commandLine }) => commandLine.includes(`-D ${directory}/`));
 
 afterAll(async () => {
@@ -65,7 +64,6 @@ test('a stack with PostgreSQL keeps its payments after a stop, a start and a kil
   expect((await pay('first')).headers.get('idempotency-replayed')).toBe('true');
   expect(await storedPayments()).toBe(3);
 
-  // The functions respond with 503 while the killed server is down.
   const { keeperPid = 0 } = details().postgres ?? {};
   signalProcess(-keeperPid, 'SIGKILL');
   await until(async () => (servers().length === 0 ? true : undefined));

@@ -25,7 +25,6 @@ const command = (script: string, ...parameters: string[]) => [
 const local = (script: string, ...parameters: string[]) =>
   run(process.execPath, command(script, ...parameters), { cwd: PROJECT });
 const start = () => local('start.ts', '--detach', '--port', String(PORT));
-/** Starts the stack in the foreground, as an operator does, and collects its output. */
 function startInForeground(...parameters: string[]) {
   const child = spawn(process.execPath, command('start.ts', '--port', String(PORT), ...parameters), {
     cwd: PROJECT,
@@ -50,7 +49,7 @@ function failed(said: string): never {
 const stop = () => local('stop.ts');
 const details = () => JSON.parse(readFileSync(join(directory, 'local.json'), 'utf8')) as LocalAws;
 
-/** Lists the processes of this directory: the keeper, the emulator, the functions' workers and the CDK CLI. */
+/** Includes the keeper, the emulator, the functions' workers and the CDK CLI. */
 function survivors(): readonly string[] {
   const all = runningProcesses();
   const groups = new Set(all.filter(({ commandLine }) => commandLine.includes(directory)).map(({ group }) => group));
@@ -79,7 +78,6 @@ async function pay(
   return { status: answer.status, replayed: answer.headers.get('idempotency-replayed') };
 }
 
-/** Returns the number of payments in the list. */
 async function listed({ apiUrl, apiKey }: LocalAws): Promise<number> {
   const answer = await fetch(`${apiUrl}/v1/payments`, { headers: { authorization: `Bearer ${apiKey}` } });
   return ((await answer.json()) as { readonly data: readonly unknown[] }).data.length;

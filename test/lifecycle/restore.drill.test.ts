@@ -45,9 +45,8 @@ async function lose(TableName: string): Promise<void> {
 }
 
 /**
- * Follows the runbook for lost tables. The local AWS can restore only the current rows, so the test first restores the
- * tables, then continues the traffic, and then deletes the original tables. The two deploys take minutes, so this test
- * runs only in `npm run prove`.
+ * The local AWS can restore only the current rows, so the test first restores the tables, then continues the traffic,
+ * and then deletes the original tables. The two deploys take minutes, so this test runs only in `npm run prove`.
  */
 whole(test, { slice: test.skip })(
   'the runbook restores three lost tables so that processor, books and responses agree, and finds a lost payment',
@@ -118,7 +117,6 @@ whole(test, { slice: test.skip })(
     expect(JSON.stringify(mismatches)).toContain(String(forgotten.json['id']));
     for (const agreed of [kept, held, retried]) expect(JSON.stringify(mismatches)).not.toContain(agreed.json['id']);
 
-    // The merchant retries the request, as described in the runbook.
     expect((await api.payUntilAnswered({ key: 'forgotten' })).json['id']).toBe(forgotten.json['id']);
     expect(await api.charges(forgotten.json['id'])).toHaveLength(1);
   },

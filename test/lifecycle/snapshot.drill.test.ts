@@ -16,7 +16,7 @@ const key = deployKey() ?? '';
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Starts a separate local AWS, uses it, and stops it. @returns the steps of its snapshot and its deployment */
+/** Returns the steps of the snapshot and of the deployment. */
 async function started(name: string, use: (aws: LocalAws) => Promise<void>): Promise<readonly string[]> {
   const steps: string[] = [];
   const { aws, emulator } = await startLocalAws({
@@ -57,7 +57,6 @@ test('a start that finds an unusable snapshot deploys and creates a new snapshot
     expect(await runJob(aws, 'resolve')).toMatchObject({ status: 'succeeded' });
   });
   expect(restored).toEqual(['Stacks: from the snapshot of an earlier deployment']);
-  // The snapshot contains no keys and no payments.
   await started('third', async (aws) => {
     expect(aws.operatorKey).not.toBe(operatorKey);
     const payments = await new ApiClient(aws, aws.apiKey).send('GET', '/v1/payments');
