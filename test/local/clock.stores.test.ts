@@ -32,7 +32,6 @@ async function start(): Promise<Emulator> {
   return startEmulator({ python: await ensurePython(), ...at });
 }
 
-/** Creates a role. @returns its ARN */
 async function createRole(): Promise<string> {
   const { awsEndpoint, accessKeyId } = emulator.access;
   const trust = { Effect: 'Allow', Principal: { Service: 'lambda.amazonaws.com' }, Action: 'sts:AssumeRole' };

@@ -1,4 +1,3 @@
-/** Tests the clock of the local stack, which `payonce clock advance` moves. */
 import { createHmac } from 'node:crypto';
 import { globSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -138,8 +137,7 @@ describe('after the clock was advanced, Payonce returns the money of a canceled 
     await world.processor.inside.correct(chargeId, changes);
     if (arrives === 'before') {
       await world.deliver(callback('late', chargeId));
-      // Two hours later, the processor is down and the money cannot be returned. The next attempt is due 15 minutes
-      // after that.
+      // The next attempt to return the money is due 15 minutes later.
       world.clock.advance(DAY_MS / 12);
       await world.processor.inside.goDown();
       expect(await world.returnCharges()).toMatchObject({ failed: 1 });
@@ -199,7 +197,6 @@ describe('the clock offset of a stopped stack', () => {
   );
 });
 
-/** Runs a command. @returns the lines of its output, or its error */
 async function payonce(...words: readonly string[]): Promise<unknown> {
   const printed: string[] = [];
   const program = payonceProgram({ print: (text) => printed.push(text), isTerminal: false, freshKey: () => 'key' });

@@ -36,8 +36,8 @@ export class ForeignPage {
 }
 
 /**
- * Posts a form, for which browsers send no preflight. @returns the status of the response, which is not visible to the
- * page's scripts
+ * Browsers send no preflight for a form.
+ * @returns the status of the response, which is not visible to the page's scripts
  */
 export async function postForm(page: Page, url: string, body: string): Promise<number> {
   return statusOf(
@@ -53,7 +53,7 @@ export async function postForm(page: Page, url: string, body: string): Promise<n
   );
 }
 
-/** Embeds a URL as an image: a GET without `Origin`. @returns the status of the response */
+/** An image causes a GET without `Origin`. */
 export async function embed(page: Page, url: string): Promise<number> {
   return statusOf(
     page,
@@ -75,7 +75,7 @@ async function statusOf(
   return until(async () => found[0]);
 }
 
-/** Returns the text of a response, or `unreadable` if the browser hides the text from the page's scripts. */
+/** Returns `unreadable` if the browser hides the text from the page's scripts. */
 export async function read(page: Page, url: string, headers: Record<string, string> = {}): Promise<string> {
   const call = `fetch(${JSON.stringify(url)}, { headers: ${JSON.stringify(headers)} })`;
   return page.evaluate<string>(`${call}.then((response) => response.text(), () => 'unreadable')`);

@@ -24,7 +24,7 @@ interface Answered {
   readonly body: string;
 }
 
-/** Sends a request. Unlike `fetch`, can set any header, for example `Host`. */
+/** Unlike `fetch`, it can set any header, for example `Host`. */
 async function ask({ method = 'GET', path = FUNCTIONS, headers = {} }: Asked): Promise<Answered> {
   const response = await new Promise<IncomingMessage>((resolve, reject) => {
     request({ host: '127.0.0.1', port, method, path, headers }, resolve).on('error', reject).end();

@@ -17,7 +17,6 @@ describe.each(LISTENERS)('%s', (name, start, path) => {
     server.closeAllConnections();
   });
 
-  /** Sends a request exactly as written. @returns the status of the response */
   async function statusOf(head: readonly string[], body = ''): Promise<number> {
     const socket = connect(port, '127.0.0.1');
     socket.on('error', () => undefined);

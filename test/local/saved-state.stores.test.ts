@@ -27,7 +27,7 @@ afterEach(() => {
   for (const path of [directory, `${directory}.partial`]) rmSync(path, { recursive: true, force: true });
 });
 
-/** Saves the state as the emulator does when it ends. @returns the versions of the saved state */
+/** Saves as the emulator does when it ends. @returns the versions of the saved state */
 async function end(how: 'kill' | 'fail' | 'save'): Promise<readonly number[]> {
   const env = { ...process.env, STATE_DIR: directory, PERSIST_STATE: '1', KEEP_STATE: '1' };
   const options = { cwd: join(PROJECT, 'local'), env };

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { selfCheck } from '../../local/self-check.ts';
 
 const RUN = 'resolve:2026-11-28T09:41:09Z';
-/** Status and body of the response to each request, by method and path. */
+/** Keyed by method and path. */
 let answers: Readonly<Record<string, readonly [status: number, body: object]>> = {};
 /** Paths of the requests that had an API key. */
 const withKey = new Set<string>();

@@ -16,7 +16,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Snapshots } from '../../local/snapshots.ts';
 
-/** An id that no process has: it is above the maximum process id. */
+/** Above the maximum process id. */
 const NO_PROCESS = 2 ** 30;
 let directory = '';
 let folder = '';

@@ -13,7 +13,7 @@ import { payonceProgram } from '../../cli/program.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { StateFile } from '../../local/state-file.ts';
 
-/** An id that no process has: it is above the maximum process id. */
+/** Above the maximum process id. */
 const NO_PROCESS = 2 ** 30;
 const RUNNING: LocalAws = {
   awsEndpoint: 'http://127.0.0.1:1',
@@ -51,7 +51,6 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Starts a process with `name` in its command line. @returns its process id */
 function processNamed(name: string): number {
   child = spawn(process.execPath, ['-e', 'setInterval(() => undefined, 1000)', name], { detached: true });
   return child.pid ?? 0;

@@ -27,7 +27,6 @@ let store: Stores;
 let processor: SandboxInProcess;
 /** Durations of the pauses that the waiting request makes, in milliseconds. */
 let pauses: number[];
-/** Called while the waiting request sleeps. */
 let whileWaiting: () => Promise<void>;
 
 beforeEach(() => {
@@ -66,10 +65,7 @@ const waiting = (seconds: number, changes: Partial<CreatePaymentTools> = {}, ask
   );
 };
 
-/**
- * Starts the first request. It claims the key and waits for the processor.
- * @returns a function that lets the processor respond
- */
+/** `finish` lets the processor respond. */
 async function firstAtProcessor(): Promise<{ finish: () => Promise<CreatePaymentOutcome> }> {
   const asked = Promise.withResolvers<void>();
   const answered = Promise.withResolvers<void>();

@@ -31,14 +31,13 @@ class Harness {
     );
   }
 
-  /** Advances the time, and removes expired records. */
   pass(ms: number): void {
     this.clock.advance(ms);
     this.stores.database.deleteExpired();
   }
 }
 
-/** Creates a consumer that writes a new row each time, so that the number of rows is the number of effects. */
+/** Writes a new row each time, so that the number of rows is the number of effects. */
 function counting(handler: string, changes: Partial<Consumer<PaymentEvent>> = {}) {
   let written = 0;
   const handle = inOwnTables<PaymentEvent>(async () => {
@@ -253,7 +252,6 @@ describe('an effect outside Payonce', () => {
   test('excludes other deliveries while it is in progress, until the lease of a crashed owner expires', async () => {
     const harness = new Harness();
     const { calls, consumer } = recording(async (attempt) => {
-      // The first owner never resumes.
       if (attempt === 1) await new Promise(() => undefined);
     });
     void harness.consume(consumer);

@@ -31,12 +31,11 @@ beforeAll(async () => {
   tables = await createTables('consumer-histories');
 });
 
-/** Number of histories that run concurrently. They share no items. */
+/** The histories share no items. */
 const AT_ONCE = 8;
 
 /**
- * Returns records on DynamoDB for the processes of one history. The processes run one after another, and any SDK call
- * can have a fault. They share one client, because creating a client takes longer than using it.
+ * Any SDK call can have a fault. The processes share one client, because creating a client takes longer than using it.
  */
 function faultyRecords(): (actor: Actor) => DynamoDbConsumerRecords {
   const { awsEndpoint: endpoint } = emulatedAws();
@@ -77,8 +76,8 @@ async function runHistory(how: Consume, faults: readonly PlannedFault[]): Promis
     acknowledged = (await deliver(how, name, plan, event, world)).acknowledged || acknowledged;
   };
   /**
-   * Counts the effects, and records a violation unless there is exactly one. Effects are permanent, so it is enough to
-   * count them at the end, and after the first delivery if it was acknowledged.
+   * Effects are permanent, so it is enough to count them at the end, and after the first delivery if it was
+   * acknowledged.
    */
   const count = async (): Promise<void> => {
     const { rows, calls } = await world.effects(event);

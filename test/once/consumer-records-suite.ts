@@ -20,9 +20,7 @@ const T0 = Date.UTC(2026, 2, 1, 12);
 const ANNA = ownerToken('owner-a');
 const BERT = ownerToken('owner-b');
 
-/**
- * Defines the tests that a store of consumer records must pass. They run against DynamoDB in memory and over its API.
- */
+/** The tests run against DynamoDB in memory and over its API. */
 export function describeConsumerRecords(name: string, make: () => Promise<ConsumerRecordsUnderTest>): void {
   let made = 0;
   let records: ConsumerRecordsUnderTest['records'];

@@ -28,15 +28,12 @@ export interface StoredRecords {
 /** Consumes an event in one process, as the engine does or in a faulty way that the histories must detect. */
 export type Consume = (actor: Actor, event: PaymentEvent, world: ConsumerWorld) => Promise<Consumed>;
 
-/** Visibility timeout of a message that is not acknowledged, in milliseconds. It is longer than a lease. */
+/** Longer than a lease. */
 const VISIBILITY_MS = 180_000;
 
-/** Simulates consumers, their records, and an external system that remembers its effects by idempotency key. */
+/** The external system remembers its effects by idempotency key. */
 export class ConsumerWorld extends World {
-  /**
-   * Effects in the external system, keyed by idempotency key. A call with a key that is already known has no second
-   * effect.
-   */
+  /** Keyed by idempotency key. A call with a known key has no second effect. */
   readonly outside = new Map<string, string>();
   readonly #stored: StoredRecords | undefined;
   #written = 0;
@@ -65,7 +62,6 @@ export class ConsumerWorld extends World {
     return { records, runner: idempotentRunner, clock, entropy, digest: systemDigest };
   }
 
-  /** Counts the event's effects, both in Payonce's own tables and in the external system. */
   async effects({ event }: PaymentEvent): Promise<{ readonly rows: number; readonly calls: number }> {
     const calls = [...this.outside.values()].filter((id) => id === event.id).length;
     const memory = () => this.store.allRows().filter((row) => row['event'] === event.id).length;
@@ -73,13 +69,11 @@ export class ConsumerWorld extends World {
   }
 }
 
-/** Consumes an event whose effect is in Payonce's own tables, such as entries of the ledger. */
 export const tableEffect: Consume = (actor, event, world) => {
   const handle = inOwnTables<PaymentEvent>(async (each) => [world.entry(each)]);
   return consumeEvent(world.consumeTools(actor), { handler: 'entries', handle }, event);
 };
 
-/** Consumes an event whose effect is in an external system, such as an e-mail. */
 export const outsideEffect: Consume = (actor, event, world) => {
   const handle = outside<PaymentEvent>((each, { operationId }) => world.callOutside(actor, operationId, each));
   const consumer: Consumer<PaymentEvent> = { handler: 'letters', handle };
@@ -121,7 +115,7 @@ interface Delivery {
   readonly acknowledged: boolean;
 }
 
-/** Delivers an event to a new process. An unacknowledged event may be redelivered after the visibility timeout. */
+/** Each delivery goes to a new process. */
 export async function deliver(
   how: Consume,
   name: string,

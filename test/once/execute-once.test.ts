@@ -105,7 +105,6 @@ class World {
     return executeOnce({ ...this.tools, ...tools }, operation, this.notes);
   }
 
-  /** Claims, and crashes before a commit or a release. */
   async crash(): Promise<void> {
     const crashing = this.run({ call: () => Promise.reject(new Error('the process ended')) });
     await expect(crashing).rejects.toThrow('the process ended');

@@ -28,10 +28,7 @@ afterEach(() => {
 
 const faultAt = (point: number, kind: FaultKind): FaultPlan => new FaultPlan([{ point, kind }]);
 
-/**
- * Pauses the first attempt before its charge. The pause lasts until the attempt's lease has expired and a rival has
- * completed the payment.
- */
+/** The pause lasts until the attempt's lease has expired and a rival has completed the payment. */
 async function withRivalInTheMiddle(world: PaymentWorld, plan: FaultPlan, charge: number) {
   let rivalSaw: Awaited<ReturnType<PaymentWorld['attempt']>> | undefined;
   plan.holdAt(charge, async () => {

@@ -17,9 +17,7 @@ beforeAll(async () => {
 afterAll(() => {
   jest.useRealTimers();
 });
-/**
- * The races: a rival runs before one of the calls of the engine's first attempt, which are claim, charge and commit.
- */
+/** The calls of the engine's first attempt are claim, charge and commit. */
 const RACES = everyRace(3);
 
 function stock(options: Pick<StockWorldOptions, 'processorKey' | 'remainingTimeMs'> = {}) {

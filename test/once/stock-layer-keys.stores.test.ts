@@ -17,7 +17,7 @@ interface HttpEvent {
 }
 
 let tables: Awaited<ReturnType<typeof createTables>>;
-/** Names of the charged orders, one entry per charge. */
+/** One entry per charge. */
 let charged: string[] = [];
 beforeAll(async () => {
   tables = await createTables('stock-keys');
@@ -35,7 +35,6 @@ const charge = async (order: string): Promise<string> => {
   return `paid for ${order}`;
 };
 
-/** Returns `pay` wrapped in a new unmodified layer of Powertools. */
 function stockHandler(eventKeyJmesPath: string, pay = async (event: HttpEvent) => charge(event.body.order)) {
   const handler = makeIdempotent(async (event: HttpEvent, _context: unknown) => pay(event), {
     persistenceStore: stockLayer(dynamoDbClient(), tables),
@@ -68,7 +67,6 @@ describe('the unmodified layer of Powertools with a key from a header', () => {
   });
 });
 
-/** Returns the payments API with a store on the DynamoDB API. */
 function onDynamoDb(): Api {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   return new Api({ store: new DynamoDbStore(documentClient(dynamoDbClient()), tables, pacing) });
@@ -197,7 +195,7 @@ describe('two operations with different settings', () => {
   });
 });
 
-/** Returns minimal steps for an operation, which store responses by operation id but record no claims. */
+/** The steps store responses by operation id but record no claims. */
 function bookkeeping(
   operationId: OperationId,
   books: Map<OperationId, string>,

@@ -38,12 +38,11 @@ class CardDeclined extends Error {
   override readonly name = 'CardDeclined';
 }
 
-/** Creates the unmodified persistence layer of Powertools on a table whose partition key is called `pk`. */
 export function stockLayer(client: DynamoDBClient, tables: Pick<StoreTables, 'idempotency'>): DynamoDBPersistenceLayer {
   return new DynamoDBPersistenceLayer({ tableName: tables.idempotency, keyAttr: 'pk', awsSdkV3Client: client });
 }
 
-/** Returns the part of Lambda's context that the unmodified layer of Powertools reads. */
+/** The part of the context that the unmodified layer of Powertools reads. */
 export function lambdaContext(remainingTimeMs: number): Pick<Context, 'getRemainingTimeInMillis'> {
   return { getRemainingTimeInMillis: () => remainingTimeMs };
 }
@@ -51,8 +50,8 @@ export function lambdaContext(remainingTimeMs: number): Pick<Context, 'getRemain
 let attempts = 0;
 
 /**
- * Pays with a handler that follows the Powertools documentation and uses the safest settings: charge, post to the
- * ledger, return. The layer saves the returned result in a separate write.
+ * Follows the Powertools documentation with the safest settings. The layer saves the returned result in a separate
+ * write.
  */
 export async function payWithStockLayer(tools: StockTools, request: CreatePayment): Promise<Seen> {
   const handler = makeIdempotent(async (event: CreatePayment, _context: unknown) => payOnce(tools, event), {

@@ -8,11 +8,11 @@ import type { FaultPlan } from '../support/fault-plan.ts';
 import { storesOn } from '../support/local-aws.ts';
 import { StockPowertoolsWorld, type StockWorldOptions } from './stock-powertools-world.ts';
 
-/** Numbers of the calls that a first attempt makes without faults. Fault plans refer to calls by these numbers. */
+/** Calls of a first attempt without faults. Fault plans refer to these numbers. */
 export const STOCK_CALLS = { claim: 1, charge: 2, post: 3, save: 4 } as const;
 export const ENGINE_CALLS = { claim: 1, charge: 2, commit: 3 } as const;
 
-/** Creates a simulation with the stock Powertools layer. `Date` must be faked, see `stock-date.ts`. */
+/** `Date` must be faked, see `stock-date.ts`. */
 export function stockWorld(
   tables: StoreTables,
   plan: FaultPlan,
@@ -21,12 +21,11 @@ export function stockWorld(
   return new StockPowertoolsWorld({ plan, tables, setDate: (nowMs) => jest.setSystemTime(nowMs), ...options });
 }
 
-/** Creates the simulation of `stockWorld` with the engine instead. Faults occur in the engine's SDK calls. */
+/** Faults occur in the engine's SDK calls. */
 export function engineWorld(tables: LocalAws['tables'], plan: FaultPlan): PaymentWorld {
   return new PaymentWorld({ plan, ...storesOn(tables) });
 }
 
-/** Returns the response that the client received, which must exist. */
 export function answerOf(seen: Seen): Answer {
   invariant(seen.kind === 'answered', `the client got no response: ${JSON.stringify(seen)}`);
   return seen.answer;

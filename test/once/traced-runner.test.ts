@@ -23,7 +23,7 @@ const DAEMON = 'AWS_XRAY_DAEMON_ADDRESS';
 const ROOT = '1-67891233-abcdef012345678912345678';
 const SEGMENT = '53995c3f42cd8ad8';
 
-/** Stands in for the X-Ray daemon, and collects the data that it receives over UDP. */
+/** Stands in for the X-Ray daemon. */
 const daemon = createSocket('udp4');
 const datagrams: string[] = [];
 daemon.on('message', (bytes) => void datagrams.push(bytes.toString('utf8')));

@@ -15,7 +15,6 @@ beforeEach(async () => {
 });
 
 const list = async (path: string) => dataOf(await api.get(path));
-/** Returns everything that the API shows about a payment's money. */
 async function money(of: string = payment): Promise<unknown> {
   const { annotations: _count, ...shown } = (await api.get(`/v1/payments/${of}`)).body;
   return [shown, await list(`/v1/ledger/entries?payment=${of}`), await list('/v1/balances')];

@@ -41,7 +41,7 @@ class History {
     this.world = new World({ plan: new FaultPlan(faults) });
   }
 
-  /** Requests a correction as Ada. @param waits whether the amount is above the limit and needs approval */
+  /** @param waits whether the amount is above the limit and needs approval */
   correct(name: string, key: string, waits = true) {
     const { digest } = this.world.tools;
     return this.world.process(name, async (actor) => {

@@ -13,7 +13,6 @@ export interface ApprovingStoreUnderTest {
   readonly payments: PaymentStore;
   readonly activity: ActivityLog;
   readonly effects: ApprovingStore;
-  /** Deletes the details rows of a payment. */
   erase(paymentId: PaymentId): Promise<void>;
 }
 
@@ -30,7 +29,6 @@ const LEGS = [
 
 const REASON = 'Asked by “Grace” \u0000 決済';
 
-/** Returns an approval of a correction. */
 export function correctionApproval(paymentId: PaymentId, operationId: OperationId, createdAtMs = T0): Approval {
   return {
     id: approvalId(systemDigest, operationId, createdAtMs),
@@ -50,7 +48,6 @@ export function correctionApproval(paymentId: PaymentId, operationId: OperationI
   };
 }
 
-/** Tests the contract of every store of approvals. */
 export function describeApprovingStore(name: string, make: () => Promise<ApprovingStoreUnderTest>): void {
   let made = 0;
   let subject: ApprovingStoreUnderTest;

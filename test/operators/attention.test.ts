@@ -39,9 +39,7 @@ async function record({ store, clock }: Api, effect: Omit<Effect, 'record' | 'tr
   });
 }
 
-/**
- * Returns a deployment that has most of the kinds of work that need a person, and also work that jobs will finish.
- */
+/** Contains most of the kinds of work that need a person, and also work that jobs will finish. */
 async function troubled() {
   const reviewed = await paymentInReview();
   const { ledger: behind } = reviewed;
@@ -188,8 +186,8 @@ test('a stuck refund is listed with its amount, and needs no decision after one 
   const acts = dataOf(await api.get('/v1/admin/activity?tenant=ten_desk&mode=test'));
   expect(acts.map(({ action }) => action)).toEqual(['decision.made']);
 
-  // Here, the refund belongs to another charge than the payment's own. The sums in the newest transition cover only
-  // the own charge, so they do not show that the refund has ended.
+  // The sums in the newest transition cover only the payment's own charge, so they do not show that a refund of another
+  // charge has ended.
   const readEnds = async (...of: Parameters<typeof api.store.readEnds>) => {
     const ends = await api.store.readEnds(...of);
     const { ofBucket } = ends ?? {};
@@ -232,10 +230,7 @@ test('if the entries of a kind were read only in part, the count of that kind sa
 describe('a page of the default size', () => {
   afterEach(() => setPeakRates());
 
-  /**
-   * Returns a deployment with stuck refunds. The page needs the maximum number of DynamoDB calls for each of them,
-   * because other transitions follow it.
-   */
+  /** Other transitions follow each refund, so the page needs the maximum number of DynamoDB calls for it. */
   async function manyStuck() {
     const database = new CountedDynamoDb(new SimulatedClock());
     const api = new Api({}, new World({ store: new Stores(new SimulatedClock(), database) }));

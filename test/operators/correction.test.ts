@@ -30,7 +30,7 @@ const requestOf = (correctionId: string, change: Change): CorrectionRequest => (
   change,
 });
 
-/** Returns the transitions of a payment that succeeded with a fee. Transition 2 has four postings. */
+/** Transition 2 has four postings. */
 function taken(): readonly Transition[] {
   const created = pendingTransition(paymentIdFor('correction'));
   return withFact([created], { kind: 'succeeded', chargeId: 'ch_1', feeMinor: 59 });

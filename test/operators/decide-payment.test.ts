@@ -18,7 +18,7 @@ let harness: World;
 const entropy = countingEntropy();
 const request = paymentRequest('decided', { source: 'tok_async' });
 
-/** Creates a payment that is in review, because its captured amount differs from the requested amount. */
+/** The payment is in review, because its captured amount differs from the requested amount. */
 beforeEach(async () => {
   harness = new World();
   await harness.pay(request);
@@ -121,7 +121,7 @@ describe('an operator’s decision about a change with an undecidable outcome', 
   const DAY = 86_400_000;
   const unanswered = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
 
-  /** Makes a change at a processor that neither responds nor supports look-ups. */
+  /** The processor neither responds nor supports look-ups. */
   async function undecided(kind: 'capture' | 'cancel' | 'refund'): Promise<OperationId> {
     const payment = paymentRequest(`blind-${kind}`, { capture: kind === 'refund' ? 'automatic' : 'manual' });
     await harness.pay(payment);

@@ -11,7 +11,6 @@ const SAID = { reason: 'Seen on the bank statement of 3 March' };
 const TWO_HOURS_MS = 2 * 3_600_000;
 
 const refuse = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
-/** Returns the API of a process that cannot read the processor's books. */
 const away = ({ ledger }: ChangedPayment): Api =>
   ledger.with({ books: [{ ...ledger.processor, readCharge: refuse, chargesOfPayment: refuse }] });
 
@@ -22,7 +21,6 @@ function decide(api: Api, { id }: ChangedPayment, body: object, key = 'd'): Prom
 const typesOf = async ({ ledger, id }: ChangedPayment) =>
   dataOf(await ledger.get(`/v1/payments/${id}/transitions`)).map(({ type }) => type);
 
-/** Expects the decision and its dry run to be refused in the same way, and the chain to stay unchanged. */
 async function isRefused(payment: ChangedPayment, body: object, refusal: object, api = payment.ledger): Promise<void> {
   const before = await typesOf(payment);
   for (const dry of [{ dry_run: true }, {}])
@@ -133,7 +131,7 @@ const REFUND: Change = ['refunds', { amount: 400 }, 'automatic'];
 const CAPTURE: Change = ['capture', { amount: 400 }, 'manual'];
 const CANCEL: Change = ['cancel', {}, 'manual'];
 
-/** Requests a change that never reaches the processor, and advances the clock. The change stays undecided. */
+/** The change never reaches the processor and stays undecided. */
 async function undecided([step, body, capture]: Change) {
   const payment = await ChangedPayment.of({ capture });
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
@@ -146,7 +144,7 @@ async function undecided([step, body, capture]: Change) {
   return { payment, change };
 }
 
-/** Functions that change the charge at the processor after the request, by the name of the resulting state. */
+/** Keyed by the name of the resulting state. */
 const AT_THE_PROCESSOR = {
   nothing: async () => undefined,
   refunded: ({ inside, chargeId }: ChangedPayment, change: string) => refundAs(inside, chargeId, change, 'succeeded'),
@@ -208,7 +206,7 @@ describe('a refund in the books without metadata', () => {
   const silent = () => Promise.reject(new AmbiguousError('processor_timeout', 'no answer'));
   const NOTHING_SHOWN = { code: 'amount_differs_from_processor', processor_amount: 0, processor_currency: 'EUR' };
 
-  /** Requests a refund of 400. The processor receives neither the request nor a look-up. @returns the refund's id */
+  /** The processor receives neither the request nor a look-up. */
   async function unanswered(payment: ChangedPayment, key: string): Promise<unknown> {
     const desk = payment.withProcessor({ change: silent, findChange: silent });
     const reply = await desk.change(`${payment.id}/refunds`, key, { amount: 400 });

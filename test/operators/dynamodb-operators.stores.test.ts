@@ -11,7 +11,6 @@ import { Stores } from '../world/stores.ts';
 import { describeApprovingStore } from './approving-store-suite.ts';
 import { describeQueueLists } from './queue-lists-suite.ts';
 
-/** Returns the stores on new tables. */
 async function open(clock = new SimulatedClock()) {
   const client = documentClient(dynamoDbClient());
   const tables = await createTables('operators');

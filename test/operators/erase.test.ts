@@ -99,7 +99,6 @@ function open() {
     );
   };
   const processed = new ProjectedEvents(views);
-  /** Returns the events of a payment's outcomes with its current details, after projecting them into the Views. */
   const publish = async (paymentId: PaymentId): Promise<readonly PaymentEvent[]> => {
     const chain = await readChain(store, paymentId);
     invariant(chain !== undefined, 'the payment to publish does not exist');
@@ -214,7 +213,6 @@ describe('a payment', () => {
       expect(bodyOf(first ?? {})).toContain(TEXT);
       expect(bodyOf(again ?? {})).toBe(bodyOf(first ?? {}));
     }
-    // Only the details rows contain the text.
     const { Items = [] } = await client.send(new ScanCommand({ TableName: TABLES.registry }));
     const holders = Items.filter((item) => JSON.stringify(item).includes(TEXT)).map(({ pk }) => String(pk));
     expect(holders).toEqual(Array(3).fill(`DETAILS#${request.paymentId}`));

@@ -11,7 +11,6 @@ import type { World } from '../world/world.ts';
 
 export interface ErasableWorld {
   readonly world: World;
-  /** Erases the personal data of a payment. */
   erase(paymentId: PaymentId): Promise<void>;
   /** Returns the text of all rows that can contain data of a payment, after all waiting rows have been copied. */
   everything(paymentId: PaymentId): Promise<string>;
@@ -24,7 +23,6 @@ const ERASED = { details_erased: true };
 
 let made = 0;
 
-/** Tests that no write after an erasure restores erased data. */
 export function describeErasureRaces(name: string, make: () => Promise<ErasableWorld>): void {
   let subject: ErasableWorld;
   let world: World;
@@ -47,7 +45,6 @@ export function describeErasureRaces(name: string, make: () => Promise<ErasableW
     expect(firstBrokenLink(systemDigest, (await world.chain({ paymentId })).transitions)).toBeUndefined();
   }
 
-  /** Returns a processor that erases the payment's personal data after it has changed a charge. */
   const erasingChange = (paymentId: PaymentId): World['processor'] => ({
     ...world.processor,
     change: async (order, limit) => {

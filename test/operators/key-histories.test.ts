@@ -43,10 +43,7 @@ class History {
     this.#old = await administration.createApiKey({ ...RIGHTS, tenantId: this.#tenant });
   }
 
-  /**
-   * Handles a request of an operator in a separate simulated process, and stores its response.
-   * @param key idempotency key of the request
-   */
+  /** @param key idempotency key of the request */
   request(process: string, kind: Kind, key: string): Promise<unknown> {
     return this.#during(process, async (client) => {
       const pacing = { clock: this.clock, entropy: countingEntropy(process) };

@@ -11,10 +11,7 @@ interface StoredMessage extends Pick<MessageEntry, 'id' | 'about' | 'part' | 're
   readonly sentAtMs: number;
 }
 
-/**
- * In-memory message queues with dead letters. A message that is put back has a new send time, as in SQS, but keeps its
- * id.
- */
+/** A message that is put back has a new send time, as in SQS, but keeps its id. */
 export class MemoryMessages implements MessageQueues {
   readonly deployed: DeployedQueues = {
     'Archive-Parked': { url: 'batches', isKept: true },
@@ -26,8 +23,8 @@ export class MemoryMessages implements MessageQueues {
     'Webhooks-Tasks-Queue': { url: 'tasks', isKept: false },
   };
   /**
-   * Called with the id of each message that is put back, after the message is sent and before it is deleted from the
-   * dead-letter queue. Tests throw in this function to simulate a crash.
+   * Called after the message is sent and before it is deleted from the dead-letter queue. Tests throw in this function
+   * to simulate a crash.
    */
   onSent: (id: string) => void = () => undefined;
   readonly #clock: Pick<Clock, 'nowMs'>;
@@ -47,7 +44,6 @@ export class MemoryMessages implements MessageQueues {
     return this.#of(queue).map(({ id }) => id);
   }
 
-  /** Moves all messages of a queue to the queue `to` with new ids, as after repeated failures. */
   failAll(queue: string, to: string): void {
     for (const { id } of this.#of(queue).splice(0)) this.arrive(to, { id: `${id}-again` });
   }

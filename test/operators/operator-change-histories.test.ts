@@ -35,12 +35,12 @@ class History {
     this.world = new World({ plan: new FaultPlan(faults) });
   }
 
-  /** Requests a refund of 700 as Ada. @param waits whether the refund needs an approval */
+  /** @param waits whether the refund needs an approval */
   refund(name: string, waits: boolean) {
     return this.ask(name, { amountMinor: 700, ...(waits ? { approvals: LIMIT } : {}) }, 'request');
   }
 
-  /** Requests a refund as Ada. @param note the name under which the response is recorded */
+  /** @param note the name under which the response is recorded */
   ask(name: string, { key = 'k', amountMinor, approvals }: Asked, note: string) {
     const { digest } = this.world.tools;
     const { paymentId } = this.request;

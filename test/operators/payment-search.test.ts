@@ -86,7 +86,6 @@ describe('the payment search', () => {
   });
 });
 
-/** Searches for payments, and counts the transitions that the search reads. */
 async function countedSearch(asked: Readonly<Record<string, string>>) {
   let reads = 0;
   const transitions: TransitionReader = {
@@ -102,7 +101,7 @@ async function countedSearch(asked: Readonly<Record<string, string>>) {
   return { found, reads };
 }
 
-/** Removes the fields that an earlier version did not write from the rows of the payment list. */
+/** An earlier version did not write these fields. */
 async function withoutCurrencies(): Promise<void> {
   await search(today());
   const rows = api.views.all().filter(({ partition }) => partition.startsWith(ViewsRow.payment));

@@ -6,7 +6,7 @@ import { describeOnPostgres } from '../postgres/describe-on-postgres.ts';
 import { sql } from '../postgres/postgres-fixture.ts';
 import { describeExpiredRecords, type PutRecord } from './expired-records-suite.ts';
 
-/** Writes a record. Every status other than `COMPLETED` is stored as an open record. */
+/** Every status other than `COMPLETED` is stored as an open record. */
 async function put(database: Database, { key, status, expiresAtSeconds }: PutRecord): Promise<void> {
   const expiry = expiresAtSeconds === undefined ? null : timestamp(expiresAtSeconds * 1000);
   const is = status === 'COMPLETED' ? status : 'INPROGRESS';

@@ -11,7 +11,7 @@ import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 import { describeExpiredRecords, type PutRecord } from './expired-records-suite.ts';
 
-/** Stores rows that have only the fields relevant to their expiry, and returns two or three per page. */
+/** The rows have only the fields relevant to their expiry. A page has two or three rows. */
 class Records extends DynamoDbExpiredRecords {
   readonly #database: MemoryDynamoDb;
 

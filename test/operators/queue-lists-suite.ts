@@ -17,7 +17,7 @@ import { orderRequest } from '../orders/order-fixtures.ts';
 import { openRecord, paymentIdFor } from '../payments/payment-fixtures.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-/** The stores under test. They contain no rows at first. */
+/** The stores contain no rows at first. */
 export interface QueueListsUnderTest {
   readonly lists: QueueLists;
   readonly payments: PaymentStore;
@@ -28,7 +28,6 @@ export interface QueueListsUnderTest {
 const NAMES = Object.keys(QUEUES) as QueueName[];
 const COUNT = 7;
 
-/** Tests that a store meets the contract of the lists of unfinished work. */
 export function describeQueueLists(name: string, make: (clock: SimulatedClock) => Promise<QueueListsUnderTest>): void {
   let clock: SimulatedClock;
   let subject: QueueListsUnderTest;
@@ -57,8 +56,8 @@ export function describeQueueLists(name: string, make: (clock: SimulatedClock) =
   }
 
   /**
-   * Adds an entry to each queue for each payment. The payments are one second apart. The third payment's entries are
-   * marked for an operator, except in the queues `orders` and `orphans`.
+   * The payments are one second apart. The third payment's entries are marked for an operator, except in the queues
+   * `orders` and `orphans`.
    */
   async function fill(): Promise<void> {
     for (const [each, paymentId] of ids.entries()) {

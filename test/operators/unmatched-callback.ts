@@ -4,7 +4,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { OrphanedCallback } from '../../lambdas/payments/use/effect-store.ts';
 import type { Api } from '../world/api.ts';
 
-/** Stores an unmatched callback that is no longer retried. @param isForeign whether another program caused it */
+/** The callback is no longer retried. @param isForeign whether another program caused it */
 export async function unmatchedCallback(
   { store, clock }: Api,
   name: string,
