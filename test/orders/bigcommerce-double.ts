@@ -18,14 +18,14 @@ const adjustment = z.strictObject({
  * or not at all. Every request that changes an order takes effect, including repeated requests.
  */
 export class BigCommerceDouble extends TroubledServer {
-  /** The inventory adjustments, oldest first. */
+  /** Oldest first. */
   readonly adjustments: z.infer<typeof adjustment>[] = [];
   readonly stock = new Map([
     ['sku_tea', 10],
     ['sku_mug', 1],
   ]);
 
-  /** The staff notes of the store's orders, by order number. */
+  /** Staff notes, by order number. */
   readonly notes = new Map([[118, 'Gift wrap']]);
 
   constructor() {
@@ -41,7 +41,6 @@ export class BigCommerceDouble extends TroubledServer {
     });
   }
 
-  /** URL of the store. */
   get store(): string {
     return `${this.url}/stores/${STORE_HASH}`;
   }

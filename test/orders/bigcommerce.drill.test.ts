@@ -128,7 +128,6 @@ whole(test, { slice: test.skip })(
     expect(store.notes.get(118)).toBe(`Gift wrap\nPayonce ${String(first.json['id'])}: paid, stock t-1`);
     expect(postmark.emails).toHaveLength(1);
 
-    // The store adjusts its inventory, and the reserving process is killed before the response.
     store.writeTroubles.push('silent_after');
     const dying = order('killed');
     await until(async () => (store.adjustments.length === 2 ? true : undefined));

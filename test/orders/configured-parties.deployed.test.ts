@@ -87,7 +87,7 @@ describe('the clients of the external services, on the deployed sandbox,', () =>
     const { data, TotalCount } = (await answer.json()) as { data?: unknown[]; TotalCount?: number };
     return TotalCount ?? data?.length ?? -1;
   };
-  /** Makes the same call with newly configured clients twice, as two processes do, and expects equal results. */
+  /** The clients are configured again for each call, as in two processes. */
   const twice = async <T>(ask: (parties: Parties) => Promise<T>): Promise<T> => {
     const first = await ask(await configuredParties(config, tools()));
     expect(await ask(await configuredParties(config, tools()))).toEqual(first);
@@ -189,7 +189,6 @@ describe('BigCommerce as the shop', () => {
     const [kept] = await new SqsDeadLetterStore(sqs, config.deadLettersQueueUrl, config.delayedCallsQueueUrl).take(10);
     expect(kept?.deadLetter).toMatchObject({ about: orderId, reason: 'stock_in_doubt', mayBeApplied: true });
 
-    // Other orders are not blocked.
     const other = { ...order, operationId: storedOperationId(`other_${orderId}`) };
     expect(await stock.reserve(other, LIMIT)).toEqual({ kind: 'reserved', reservationId: 't-2' });
 

@@ -14,7 +14,6 @@ const MAX_LAG_MS = 30_000;
 
 interface Around {
   readonly clock: SimulatedClock;
-  /** Base URL of the sandbox that simulates the external services. */
   readonly url: string;
   readonly deadLetters: MemoryDeadLetterStore;
   /**
@@ -26,7 +25,7 @@ interface Around {
 
 export type ConnectedParties = ReturnType<typeof connectParties>;
 
-/** Connects a process to the external services. Pass the `claims` of another process to share them. */
+/** Pass the `claims` of another process to share them. */
 export function connectParties(
   { clock, url, deadLetters, send = callOnce }: Around,
   givenUp: OnGivenUp,

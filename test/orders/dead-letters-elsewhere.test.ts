@@ -62,10 +62,7 @@ const REAL_PARTIES: PartiesConfig = {
 
 const SANDBOX: PartiesConfig = { ...REAL_PARTIES, secrets: { sandbox: 'sandbox-access' } };
 
-/**
- * Delivers all delayed calls, half a minute later, to the function of a deployment with these external services.
- * @returns the result of each call
- */
+/** @returns the result of each call */
 async function deliver(
   config: PartiesConfig,
   changes: { readonly store?: PaymentStore } = {},

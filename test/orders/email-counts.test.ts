@@ -33,7 +33,7 @@ const many = (count: number, changes: Partial<OrderEmail> = {}) =>
 
 let database: ReturnType<typeof emptyTables>;
 let clock: SimulatedClock;
-/** Ids of the e-mails that the e-mail service received, in order. */
+/** Ids of the e-mails, in the order of arrival. */
 let sent: string[];
 let capped: number;
 
@@ -44,7 +44,7 @@ beforeEach(() => {
   capped = 0;
 });
 
-/** Creates the mailer of one process. @param fault thrown by the e-mail service instead of sending */
+/** @param fault thrown by the e-mail service instead of sending */
 function mailer({ fault, client = database.client }: { fault?: Error; client?: typeof database.client } = {}) {
   const counts = new DynamoDbEmailCounts(
     client,

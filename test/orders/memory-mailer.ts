@@ -3,13 +3,10 @@ import type { EmailOutcome, Mailer, OrderEmail } from '../../lambdas/orders/use/
 
 type Trouble = 'down' | 'refuses' | 'caps' | 'doubts' | 'sends_in_silence';
 
-/** In-memory mailer that sends one e-mail per key. */
+/** Sends one e-mail per key. */
 export class MemoryMailer implements Mailer {
   readonly outbox: OrderEmail[] = [];
-  /**
-   * Fault or refusal of every subsequent call.
-   * @default no fault
-   */
+  /** Applies to every subsequent call. @default no fault */
   trouble: Trouble | undefined;
   calls = 0;
 

@@ -65,8 +65,8 @@ test('an order whose stock service did not respond in time gets no note that it 
 });
 
 /**
- * Returns a stock service that reserves. After the reservation and before the order is completed, the merchant refunds
- * the payment in the processor's dashboard.
+ * After the reservation and before the order is completed, the merchant refunds the payment in the processor's
+ * dashboard.
  */
 function refundedAfterReserve(request: CreateOrder): StockKeeper {
   const store = bigCommerce();
@@ -105,7 +105,6 @@ test('the dead letter of a note has no effect after the order was canceled', asy
   expect(deadLetter).toMatchObject({ operation: 'order.note', about: request.orderId });
   if (deadLetter === undefined) throw new Error('there is no dead letter');
   expect([world.keptMinor(request), (await world.read(request)).status]).toEqual([0, 'canceled']);
-  // The order exists in the store now.
   server.notes.set(7, '');
   const none = () => Promise.reject(new Error('none'));
   const parties = {

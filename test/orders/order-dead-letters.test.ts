@@ -47,10 +47,7 @@ function connect(givenUp: 'throw' | 'delay') {
   return connectParties({ clock: harness.clock, url: server.url, deadLetters }, givenUp, claims);
 }
 
-/**
- * Creates an order with an e-mail that fails until an operator acts, and a credit that conflicts with an earlier credit
- * under the same key.
- */
+/** The e-mail fails until an operator acts, and the credit conflicts with an earlier credit under the same key. */
 async function brokenOrder(key: string): Promise<CreateOrder> {
   const request = orderRequest(key, { email: 'account@example.com' });
   const { mailer, referrals } = connect('delay');
@@ -87,7 +84,7 @@ interface Delivery extends Partial<OrderRedriveTools> {
   readonly isRepeated?: boolean;
 }
 
-/** Advances the clock by half a minute, and then delivers the delayed messages. @returns the result of each one */
+/** @returns the result of each message */
 async function delayedCall(
   connected = connect('throw'),
   { isRepeated = false, ...changes }: Delivery = {},
@@ -121,7 +118,7 @@ async function delayedCall(
 const sent = async ({ orderId }: CreateOrder) =>
   sandbox.books.emailsLabelled(`metadata_payonce=${orderStepOperation(systemDigest, 'confirm', orderId)}`);
 
-/** Stores a copy of each dead letter of this operation, as another process would. Then waits until all are visible. */
+/** The copies are like those of another process. */
 async function copyOf(operation: string): Promise<void> {
   const found = (await deadLetters.take(10)).filter(({ deadLetter }) => deadLetter?.operation === operation);
   for (const { deadLetter } of found) if (deadLetter !== undefined) await deadLetters.put(deadLetter);
@@ -246,7 +243,6 @@ async function outOfStock() {
   return { kind: 'refused', failure: { code: 'out_of_stock', message: 'None left.' } } as const;
 }
 
-/** Returns clients of external services that refuse connections. */
 async function unreachableParties(givenUp: 'throw' | 'delay') {
   const { url, [Symbol.asyncDispose]: close } = await serveSandbox(sandbox.handler);
   await close();
@@ -302,10 +298,7 @@ test.each([
   },
 );
 
-/**
- * Moves dead letters into the queue of delayed calls, as a redrive by the API does: it sends each dead letter, and then
- * removes it. With `twice`, sends each one twice, as after a crash between the two steps.
- */
+/** As a redrive by the API does; with `twice`, as after a crash between the send and the removal. */
 async function putIntoDelayed({ twice = false } = {}): Promise<void> {
   for (const taken of await deadLetters.take(10)) {
     if (taken.deadLetter !== undefined)
@@ -368,7 +361,6 @@ test.each([
   const { mailer, referrals } = await unreachableParties('delay');
   await harness.order(request, { mailer, referrals });
   const { store } = harness;
-  // The store fails after the e-mail is sent.
   const orders = {
     listOrderTransitions: store.listOrderTransitions.bind(store),
     appendToOrder: () => Promise.reject(new RetryableError('store_unavailable', 'no', { retryAfterSeconds: 1 })),

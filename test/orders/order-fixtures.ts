@@ -6,7 +6,7 @@ import { deriveOrderId } from '../../lambdas/orders/ids.ts';
 import type { CreateOrder, CreateOrderOutcome } from '../../lambdas/orders/use/create-order.ts';
 import { BY_REQUEST } from '../support/causes.ts';
 
-/** Returns a request for 20.00 EUR of tea with a referrer. `changes` replace individual fields. */
+/** 20.00 EUR of tea, with a referrer. */
 export function orderRequest(key: string, changes: Partial<CreateOrder> = {}): CreateOrder {
   const parsed = parseIdempotencyKey([key]);
   if (parsed.kind !== 'key') throw new Error(`${key} is not an idempotency key`);

@@ -38,7 +38,6 @@ const ended = async (request: CreateOrder) => ({
   kept: harness.keptMinor(request),
 });
 
-/** Refunds the remaining amount of the order's payment with a refund request, as a merchant would. */
 function giveBack(request: CreateOrder) {
   const payment = { ...paymentRequest('x'), paymentId: paymentIdOf(request), tenantId: request.tenantId };
   return changePayment(harness.tools, change(payment, 'r', { kind: 'refund' }));
@@ -108,7 +107,6 @@ describe('an order whose payment is refunded by the merchant', () => {
 });
 
 describe('an order refunded or disputed while the stock service does not respond', () => {
-  /** Creates a paid order that waits for the stock service's response. */
   async function waitsForStock(key: string) {
     const request = orderRequest(key);
     const away = { ...harness.shop.stock, reserve: () => Promise.reject(new AmbiguousError('stock_timeout', 'no')) };
@@ -344,7 +342,6 @@ describe('an order whose payment is refunded or disputed after the order was pai
     async (_when, after, { emails, credits }) => {
       const request = orderRequest('in_between');
       let effects = 0;
-      /** Makes a call, counts it as an effect, and disputes the payment if it was effect number `after`. */
       const counted = async <Outcome>(call: () => Promise<Outcome>): Promise<Outcome> => {
         const outcome = await call();
         effects += 1;

@@ -35,7 +35,7 @@ afterEach(async () => {
   await server[Symbol.asyncDispose]();
 });
 
-/** Makes a request up to ten times until its outcome is known, each time in another process, as a saga does. */
+/** Each attempt is made in another process, as a saga does. */
 async function askUntilKnown<T>(ask: (again: ConnectedParties) => Promise<T>): Promise<T> {
   for (let asked = 1; asked <= 10; asked += 1) {
     try {

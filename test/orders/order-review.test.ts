@@ -25,10 +25,7 @@ beforeEach(() => {
 
 const paymentOf = ({ orderId }: CreateOrder) => ({ paymentId: paymentOfOrder(systemDigest, orderId) });
 
-/**
- * Creates an order whose processor charged a different amount than requested, so that its payment waits for an
- * operator.
- */
+/** The processor charged a different amount than requested, so the payment waits for an operator. */
 async function inReview(key: string) {
   const request = orderRequest(key, { source: 'tok_async' });
   await harness.order(request);
@@ -40,13 +37,10 @@ async function inReview(key: string) {
   return { request, chargeId };
 }
 
-/** Corrects the processor's books to the amount of the order, without a callback. */
+/** No callback reports the correction. */
 const correctAmount = (chargeId: string) => harness.processor.inside.correct(chargeId, { amount_captured: 2_000 });
 
-/**
- * Decides as an operator that the payment succeeded with this amount, or that it failed. With `override`, the
- * processor's books cannot be read.
- */
+/** With `override`, the processor's books cannot be read. */
 async function decide(request: CreateOrder, takenMinor: number | 'failed', override?: true): Promise<void> {
   const asked = takenMinor === 'failed' ? { outcome: takenMinor } : { outcome: 'succeeded' as const, takenMinor };
   const outcome = await decidePayment(
@@ -246,7 +240,7 @@ describe('an order in review', () => {
   });
 });
 
-/** Runs the resolver once a day, on the hour, when every open order is due. */
+/** On the hour, every open order is due. */
 async function resolveDaily(days: number, changes?: Parameters<World['resolve']>[0]): Promise<void> {
   harness.clock.advance(HOUR_MS - (harness.clock.nowMs() % HOUR_MS));
   for (let day = 0; day < days; day += 1) {

@@ -31,7 +31,6 @@ export interface OrderStoreUnderTest {
 
 const LIMIT = 1_000;
 
-/** Tests that a store meets the contract of an order store. */
 export function describeOrderStore(name: string, make: () => Promise<OrderStoreUnderTest>): void {
   let made = 0;
   let orders: OrderStore;
@@ -213,7 +212,6 @@ export function describeOrderStore(name: string, make: () => Promise<OrderStoreU
   });
 }
 
-/** Returns the first transition of an order with a referrer. */
 export function firstOf(orderId: OrderId): OrderTransition {
   const { tenantId, mode, amountMinor, currency, source, items, email, referrer } = orderRequest('any');
   const createdAtMs = openRecord(paymentOfOrder(systemDigest, orderId)).claimedAtMs;
@@ -225,7 +223,7 @@ export function firstOf(orderId: OrderId): OrderTransition {
   return firstOrderTransition(systemDigest, createOrderDraft(order, referrer), details, requestedAt(createdAtMs));
 }
 
-/** Returns two drafts that together have every field of an order. */
+/** Together, the drafts have every field of an order. */
 export function draftsOf({ order }: OrderTransition): readonly OrderDraft[] {
   const sinceMs = order.createdAtMs;
   const reserved = { ...order, reservation: { status: 'reserved' as const, sinceMs, reservationId: 'rsv_1' } };

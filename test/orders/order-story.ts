@@ -11,16 +11,13 @@ import {
 import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import type { World } from '../world/world.ts';
 
-/** Executes and finishes orders. Implemented by the engine and by variants that are compared with the engine. */
+/** Implemented by the engine and by variants that are compared with the engine. */
 export interface OrderSubject {
   readonly harness: World;
   readonly request: CreateOrder;
   /** Expected final state of the order without faults. */
   readonly ends: 'fulfilled' | 'undone';
-  /**
-   * Executes the request in one process.
-   * @returns the final response, or undefined if there is none
-   */
+  /** @returns the final response, or undefined if there is none */
   handle(actor: Actor): Promise<Answer | undefined>;
   finish(actor: Actor): Promise<void>;
   /** Lists violations of additional guarantees, including open work if `quiet` is true. */
@@ -44,7 +41,7 @@ interface Race {
 }
 
 const MINUTE_MS = 60_000;
-/** Minutes for three resolver runs: two that finish the work and one that finds none. */
+/** Two runs finish the work, and one finds none. */
 const QUIET_MINUTES = 3;
 /** Minutes after which it is proven that a charge never began. */
 const LEFT_MINUTES = 46;
@@ -62,10 +59,6 @@ class OrderHistory {
     this.#plan = new FaultPlan(faults);
   }
 
-  /**
-   * Runs the first attempt with its rival, the client's retry and the resolver. Then stops the faults, and runs the
-   * client and the resolver again.
-   */
   async run(): Promise<HistoryRun> {
     const { harness } = this.#subject;
     const { rivalAt, rival = 'resolver', leaseEnded, clientLeaves } = this.#race;
@@ -119,7 +112,6 @@ class OrderHistory {
     this.#violations.push(...found.map((violation) => `${when}: ${violation}`));
   }
 
-  /** Compares the effects that the external services counted with the responses and the expected final state. */
   async #counted(quiet: boolean): Promise<readonly string[]> {
     const { harness, request, ends } = this.#subject;
     const { orderId, amountMinor } = request;
@@ -153,12 +145,11 @@ class OrderHistory {
   }
 }
 
-/** Races without a rival: one with a client that retries, and one with a client that never retries. */
 export const RACES_WITHOUT_RIVAL: readonly Race[] = [{}, { clientLeaves: true }];
 
 /**
- * Returns two races for each of the first `calls` calls. In one, the resolver acts before the call, after the lease
- * expired, and takes over like a client's retry. In the other, a client acts before the call, during the lease.
+ * In one race, the resolver acts after the lease expired, and takes over like a client's retry. In the other, a client
+ * acts during the lease.
  */
 export function racesBeforeEachCall(calls: number): readonly Race[] {
   return beforeEachCall(calls, [
@@ -175,7 +166,6 @@ export function violatedOrderGuarantees(survey: HistorySurvey): readonly string[
   return violatedGuarantees(survey, /\bI\d: .*|neither settled/);
 }
 
-/** Counts the calls of a first attempt without faults. */
 export async function callsOf(make: () => OrderSubject): Promise<number> {
   const plan = new FaultPlan();
   await make().handle(new Actor('first', plan));

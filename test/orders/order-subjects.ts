@@ -78,8 +78,8 @@ const MINUTE_MS = 60_000;
 const QUARTER_MS = HOUR_MS / 4;
 
 /**
- * Creates a paid order whose process crashed before it called the stock service. The next process that works on the
- * order continues with that call.
+ * The process crashed before it called the stock service. The next process that works on the order continues with that
+ * call.
  */
 export async function paidOrderSubject(request: CreateOrder, ends: OrderSubject['ends']): Promise<OrderSubject> {
   const harness = new World();
@@ -89,10 +89,7 @@ export async function paidOrderSubject(request: CreateOrder, ends: OrderSubject[
   return engine(request, ends, undefined, harness);
 }
 
-/**
- * Creates a paid order. An hour ago, the stock service reserved its goods, but the response was lost. The resolver,
- * which runs every 15 minutes here, undoes the order.
- */
+/** An hour ago, the stock service reserved the goods, but the response was lost. The resolver undoes the order. */
 export async function unansweredOrderSubject(request: CreateOrder): Promise<OrderSubject> {
   const harness = new World();
   const { stock } = harness.shop;
@@ -121,8 +118,8 @@ const ERRORS: FaultErrors = {
 };
 
 /**
- * The saga that most developers write first: it makes one call after another, undoes them after a refusal, and stores
- * the response at the end. It writes nothing before a call, and every attempt uses new keys.
+ * The saga that most developers write first: it writes nothing before a call, stores the response at the end, and uses
+ * new keys at every attempt.
  */
 export function naiveSaga(request: CreateOrder, ends: OrderSubject['ends']): OrderSubject {
   const harness = new World();

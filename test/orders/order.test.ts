@@ -52,7 +52,7 @@ const PAID = {
   disputedMinor: 0,
 } as const;
 
-/** Facts that each call may return. A call without a response returns none. */
+/** A call without a response returns none. */
 const ANSWERS: Readonly<Record<OrderCall, readonly OrderFact[]>> = {
   charge: [
     ...(['processing', 'requires_action', 'succeeded', 'failed', 'canceled', 'needs_review'] as const).map(
@@ -107,7 +107,7 @@ interface Walk {
   readonly calls: readonly { readonly call: OrderCall; readonly before: Order }[];
 }
 
-/** Walks through the state machine: each choice is a response to a call, a rival's fact, or the passage of time. */
+/** Each choice is a response to a call, a rival's fact, or the passage of time. */
 function walk(choices: readonly number[], referrer: string | undefined): Walk {
   const drafts = [newOrder(referrer)];
   const calls: { call: OrderCall; before: Order }[] = [];

@@ -7,7 +7,6 @@ import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, LIVE_KEY } from '../world/api.ts';
 import { World } from '../world/world.ts';
 
-/** The page to which an order's payer returns after an action. */
 const PAGE = 'https://shop.example/done?order=secret-1';
 
 let behind: World;

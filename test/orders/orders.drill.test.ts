@@ -36,7 +36,7 @@ beforeAll(async () => {
 
 const run = crypto.randomUUID().slice(0, 8);
 
-/** Creates an order with its own recipient, so that its e-mails can be counted. */
+/** Each order has its own recipient, so that its e-mails can be counted. */
 function order(key: string, body: Readonly<Record<string, unknown>> = {}): Promise<ApiAnswer> {
   const tea = { amount: 2_000, currency: 'EUR', source: 'tok_ok', items: [{ sku: 'sku_tea', quantity: 2 }] };
   return api.send('POST', '/v1/orders', {
@@ -53,7 +53,7 @@ async function listed(path: string): Promise<readonly Record<string, unknown>[]>
   return ((await answer.json()) as { data: Record<string, unknown>[] }).data;
 }
 
-/** Returns the effects of an order at each external service: counts, and the money kept in minor units. */
+/** The kept money is in minor units. */
 async function counted(key: string, { id, payment }: Record<string, unknown>) {
   const mail = await askSandbox(`/messages/outbound?count=50&offset=0&recipient=${recipient(key)}`);
   const reservations = await listed(`/stock/reservations?order=${String(id)}`);
@@ -71,8 +71,7 @@ async function counted(key: string, { id, payment }: Record<string, unknown>) {
 const SILENT_STOCK = { items: [{ sku: 'sku_timeout', quantity: 1 }] };
 
 /**
- * Crashes the process of an order after its charge. Retries if the process responded before the kill, which can happen
- * on a slow machine.
+ * Retries if the process responded before the kill, which can happen on a slow machine.
  * @returns the idempotency key of the order
  */
 async function crashAfterCharge(): Promise<string> {

@@ -19,7 +19,6 @@ import { draftsOf, firstOf } from './order-store-suite.ts';
 const SALT = new Uint8Array(16);
 const EMAIL_HASH = 'abcdefghabcdefghabcdefghabcdefgh';
 
-/** Returns a transition without personal data. */
 function stored({ first, ...transition }: OrderTransition): Record<string, unknown> {
   return { ...transition, ...(first === undefined ? {} : { first: storedOrderDetails(first) }) };
 }

@@ -52,7 +52,7 @@ describe('an order on PostgreSQL', () => {
       [{ type: 'reservation.pending', order: newest.order }],
       requestedAt(atMs),
     );
-  /** Returns a database that does not apply the first append. It runs `before` instead, and reports a lost response. */
+  /** Does not apply the first append: it runs `before` instead, and reports a lost response. */
   const losing = (before: () => Promise<unknown>): Database => {
     let isFirst = true;
     return {

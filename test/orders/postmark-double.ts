@@ -21,14 +21,10 @@ export interface Reply {
   readonly body: string;
 }
 
-/**
- * A local HTTP server that simulates a vendor. Each write or read consumes the next fault that a test has queued for
- * it.
- */
+/** Each write or read consumes the next fault that a test has queued for it. */
 export class TroubledServer implements AsyncDisposable {
   /** `METHOD /path?query` of each request, in order of arrival. */
   readonly requests: string[] = [];
-  /** Faults for the next writes and reads, first in, first out. */
   readonly writeTroubles: Trouble[] = [];
   readonly readTroubles: Trouble[] = [];
   /** If set, the fault of every request. */
@@ -123,13 +119,9 @@ const emailBody = z.object({
 
 export type ArrivedEmail = z.infer<typeof emailBody> & { readonly MessageID: string; readonly sentAtMs: number };
 
-/**
- * Simulates Postmark. Sends each e-mail that it accepts, including duplicates, and lists the e-mail in its search after
- * `lagMs`.
- */
+/** Sends duplicates too, and lists an e-mail in its search after `lagMs`. */
 export class PostmarkDouble extends TroubledServer {
   readonly emails: ArrivedEmail[] = [];
-  /** Delay until a sent e-mail appears in the search, in milliseconds. */
   lagMs = 0;
 
   constructor(clock: Pick<Clock, 'nowMs'>) {

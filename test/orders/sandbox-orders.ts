@@ -19,7 +19,6 @@ export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
 
 const PREFIXES = { capture: 'cap_', void: 'can_', refund: 'ref_' } as const;
 
-/** Returns a change of the order's charge, under a new key. */
 export function freshChange(order: ChargeOrder, chargeId: string, change: ChargeChange): ChangeOrder {
   const payment = order.paymentId.slice('pay_'.length);
   // 16 bytes are encoded as 26 base32 characters. The last character encodes fewer bits.

@@ -12,13 +12,12 @@ import { createTestSandbox } from '../sandbox/sandbox-world.ts';
 
 const entry = z.object({ id: z.string() });
 
-/** The sandbox's stock service and referral program, run in this process, with the numbers of their effects. */
+/** The services run in this process. */
 export interface ShopParties {
   readonly stock: StockKeeper;
   readonly referrals: ReferralProgram;
   /** Counts the unreleased reservations of an order. */
   reserved(orderId: string): Promise<number>;
-  /** Counts all reservations of an order. */
   reservations(orderId: string): Promise<number>;
   credits(orderId: string): Promise<number>;
 }

@@ -27,7 +27,7 @@ export const AMBIGUOUS_FAULTS: readonly Trouble[] = [
 
 export class ProcessCrash extends Error {}
 
-/** Makes the call up to ten times until its outcome is known, as a queue redelivers a message. */
+/** Repeats the call as a queue redelivers a message. */
 export async function retryUntilKnown(clock: SimulatedClock, send: () => Promise<SendOutcome>): Promise<SendOutcome> {
   for (let delivery = 1; delivery <= 10; delivery += 1) {
     try {
@@ -40,7 +40,7 @@ export async function retryUntilKnown(clock: SimulatedClock, send: () => Promise
   throw new Error('the outcome is unknown after ten deliveries');
 }
 
-/** Runs four rounds of twenty concurrent attempts. @returns the distinct outcomes, as JSON */
+/** @returns the distinct outcomes, as JSON */
 export async function outcomesOfConcurrentSends(
   clock: SimulatedClock,
   send: () => Promise<SendOutcome>,
@@ -64,10 +64,7 @@ export function crashAfterClaim(claims: SendingClaims): SendingClaims {
   };
 }
 
-/**
- * Crashes the process `times` times, each time after the send and before the process records the send.
- * @param error error that the caller receives
- */
+/** Each crash is after the send and before the process records the send. @param error error that the caller receives */
 export function crashBeforeSendIsRecorded(
   claims: SendingClaims,
   times = Infinity,

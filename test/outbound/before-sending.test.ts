@@ -15,7 +15,7 @@ import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const refusal = () => new Error('Unsupported type passed: x.');
-/** Returns the error that the SDK throws if an attempt got no response. */
+/** The SDK throws this error if an attempt got no response. */
 const lost = () => Object.assign(new Error('socket hang up'), { $metadata: { attempts: 1 } });
 const failing = (thrown: Error) => ({ send: async () => Promise.reject(thrown) });
 

@@ -40,7 +40,6 @@ describe('the circuit breaker of a vendor', () => {
       await breaker.write(() => Promise.reject(error())).catch(() => undefined);
     }
   };
-  /** Starts a call that completes when the test settles it. */
   const inFlight = (effect: 'read' | 'write') => {
     const { promise, resolve, reject } = Promise.withResolvers<string>();
     return { ended: breaker[effect](() => promise).catch((error: unknown) => error), resolve, reject };

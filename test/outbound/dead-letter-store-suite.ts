@@ -3,11 +3,10 @@ import type { DeadLetter, DeadLetterStore, TakenDeadLetter } from '../../lambdas
 
 export interface DeadLetterStoreUnderTest {
   readonly box: DeadLetterStore;
-  /** Stores a message that the code cannot read. */
   readonly putUnreadable: () => Promise<void>;
 }
 
-/** Tests that a store meets the contract of a store of dead letters. `make` returns an empty store. */
+/** `make` returns an empty store. */
 export function describeDeadLetterStore(name: string, make: () => Promise<DeadLetterStoreUnderTest>): void {
   let box: DeadLetterStore;
   let putUnreadable: () => Promise<void>;
@@ -23,7 +22,7 @@ export function describeDeadLetterStore(name: string, make: () => Promise<DeadLe
     reason: 'postmark_account',
     mayBeApplied: false,
   });
-  /** Takes all dead letters in several calls, because one `take` may return only some of them. */
+  /** One `take` may return only some of the dead letters. */
   const takeAll = async (): Promise<readonly TakenDeadLetter[]> => {
     const all: TakenDeadLetter[] = [];
     for (let page = 1; page <= 30; page += 1) {

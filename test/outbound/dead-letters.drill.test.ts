@@ -37,10 +37,7 @@ const emailDeadLetter = (messageId: string, to: string): DeadLetter => ({
   mayBeApplied: false,
 });
 
-/**
- * Sends a message with this body to the queue.
- * @returns the message id, which the command shows
- */
+/** @returns the message id, which the command shows */
 async function put(body: string): Promise<string> {
   const { MessageId = '' } = await sqs.send(new SendMessageCommand({ QueueUrl: queueUrl, MessageBody: body }));
   return MessageId;
@@ -55,7 +52,7 @@ describe('dead letters on the deployed stack', () => {
     const copy = await putDeadLetter(emailDeadLetter(first, 'ada@example.com'));
     const stuck = await putDeadLetter(emailDeadLetter(second, 'account@example.com'));
     const poison = await put('poison');
-    /** Returns the line of the command's output for one dead letter, and ignores the dead letters of other tests. */
+    /** Ignores the dead letters of other tests. */
     const of = (said: string, id: string) => said.split('\n').find((line) => line.endsWith(id)) ?? 'nothing';
 
     const listed = await deadLetters('list');
@@ -69,7 +66,7 @@ describe('dead letters on the deployed stack', () => {
     expect(redriven.code).toBe(1);
     expect([await emailsOf(first), await emailsOf(second)]).toEqual([1, 0]);
 
-    // The same redrive request is sent twice over the API. An unreadable message is put back as a new message.
+    // An unreadable message is put back as a new message.
     const answers = await Promise.all([redriveByApi('k'), redriveByApi('k')]);
     expect(answers.map(({ status }) => status)).toEqual([202, 202]);
     expect(new Set(answers.map(({ text }) => text)).size).toBe(1);

@@ -20,7 +20,7 @@ const claimsOf = (clock: SimulatedClock, vendor = 'postmark', client: DynamoDBCl
 
 describeSendingClaims('DynamoDB', async (clock) => claimsOf(clock));
 
-/** Returns a client that makes every call, but loses the response to the first attempt of each call. */
+/** Makes every call, but loses the response to the first attempt of each call. */
 function clientLosingAnswers(): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const client = new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   ({ registry: table } = await createTables('letters'));
 });
 
-/** Creates a simulation in which every SDK call can fail. */
+/** Every SDK call can fail. */
 function world(): EmailWorld {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;

@@ -23,14 +23,13 @@ const MAX_CALLS = 7;
 export interface EmailWorld {
   readonly clock: SimulatedClock;
   readonly key: string;
-  /** Returns the store of claims that one process uses. */
   readonly claimsFor: (actor: Actor) => SendingClaims;
 }
 
-/** Sends the e-mail: `sendOnce` or a mutant. */
+/** `sendOnce` or a mutant. */
 export type Sender = (world: EmailWorld, vendor: ForgetfulVendor, actor: Actor) => Promise<SendOutcome>;
 
-/** A vendor that applies every request, but lists the e-mail in its search only after the lag. */
+/** Applies every request, but lists the e-mail in its search only after the lag. */
 class ForgetfulVendor {
   readonly sent: number[] = [];
   readonly #clock: SimulatedClock;
@@ -81,7 +80,7 @@ export const claimThenSend: Sender = ({ clock, key, claimsFor }, vendor, actor) 
     },
   );
 
-/** A mutant that looks up the e-mail and then sends it without a claim. */
+/** A mutant without a claim. */
 export const lookUpThenSend: Sender = async ({ clock }, vendor, actor) => {
   const policy = policyOf(clock);
   const deadlineMs = clock.nowMs() + PATIENCE_MS;
@@ -93,19 +92,13 @@ export const lookUpThenSend: Sender = async ({ clock }, vendor, actor) => {
 /** If `rivalAt` is given, a rival delivers the e-mail before the call with this number, while the caller is paused. */
 interface Race {
   readonly rivalAt?: number;
-  /** Length of the pause, in milliseconds. */
   readonly heldMs?: number;
 }
 
-/**
- * One race without a rival, and two races for each of the first `MAX_CALLS` calls, which are those of a delivery with
- * one fault and of its redelivery. The rival acts before the call, either immediately or after the lease.
- */
+/** The first `MAX_CALLS` calls are those of a delivery with one fault and of its redelivery. */
 export const RACES: readonly Race[] = [{}, ...beforeEachCall(MAX_CALLS, [{ heldMs: 0 }, { heldMs: LEASE_MS }])];
 
-/**
- * Delivers one e-mail at most `MAX_DELIVERIES` times, each time to a new process, until a process returns an outcome.
- */
+/** Each delivery goes to a new process. */
 export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<Race> {
   return async (faults, { rivalAt, heldMs = 0 }) => {
     const world = makeWorld();
@@ -131,7 +124,6 @@ export function emailStory(makeWorld: () => EmailWorld, sender: Sender): Story<R
   };
 }
 
-/** Returns the store of claims for one process, and injects the process's faults into each method. */
 export function claimsOf(actor: Actor, claims: SendingClaims): SendingClaims {
   return portWithFaults(actor, claims, 'begin', 'sendAgain', 'sent', 'release');
 }

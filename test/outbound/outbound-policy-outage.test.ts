@@ -10,12 +10,10 @@ const CALLS_PER_SECOND = 50;
 const OUTAGE_SECONDS = 600;
 const AFTERWARDS_SECONDS = 120;
 
-/** Step of the simulated clock, in milliseconds. It is large so that ten minutes take few steps. */
+/** Large, so that ten simulated minutes take few steps. */
 const TICK_MS = 10;
 
-/**
- * A simulated clock for concurrent callers. A sleeping caller wakes only after all work that was due earlier is done.
- */
+/** For concurrent callers: a sleeping caller wakes only after all work that was due earlier is done. */
 class SharedClock implements Clock {
   #nowMs = 0;
   readonly #sleepers = new Map<number, (() => void)[]>();
@@ -41,7 +39,7 @@ class SharedClock implements Clock {
   }
 }
 
-/** Lehmer random number generator (Park and Miller, 1988), which is deterministic. */
+/** Lehmer random number generator (Park and Miller, 1988). */
 function seededFraction(seed: number): () => number {
   let state = seed;
   return () => {
@@ -55,7 +53,7 @@ interface Load {
   /** Time until a caller's deadline, in milliseconds. */
   readonly patienceMs: number;
   readonly deadLetters: boolean;
-  /** Returns whether a send or a probe at `atMs` fails at the vendor. `luck` is a random fraction. */
+  /** `luck` is a random fraction. */
   readonly fails: (atMs: number, luck: number) => boolean;
 }
 

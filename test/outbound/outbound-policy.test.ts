@@ -30,7 +30,7 @@ describe('the outbound policy', () => {
   let counts: OutboundMetric[];
   /** Faults for the next sends, in order. Later sends succeed. */
   let script: (() => Error)[];
-  /** Times of all sends, in seconds after the start. */
+  /** In seconds after the start. */
   let sentAt: number[];
   let limits: { readonly atMs: number; readonly timeoutMs: number }[];
   let probes: number;

@@ -5,10 +5,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 const LEASE_MS = 25_000;
 const AT_ONCE = 20;
 
-/**
- * Tests that a store meets the contract of a store of sending claims. `make` returns a store that uses the given clock
- * and that several processes share.
- */
+/** `make` returns a store that uses the given clock and that several processes share. */
 export function describeSendingClaims(name: string, make: (clock: SimulatedClock) => Promise<SendingClaims>): void {
   let clock: SimulatedClock;
   let claims: SendingClaims;

@@ -37,10 +37,7 @@ function recorder() {
   return { calls, send };
 }
 
-/**
- * Verifies a request as a receiver does, with the Standard Webhooks package.
- * @throws if the signature does not match
- */
+/** Throws if the signature does not match. */
 const verify = (secret: string, { headers, body = '' }: HttpCall) =>
   new Webhook(secret).verify(body, { ...headers }, { jsonParse: false });
 

@@ -25,18 +25,12 @@ export interface ForeignProject {
   readonly wheel: string;
   readonly installed: string;
   write(path: string, text: string): void;
-  /**
-   * Runs Node with these arguments in the project's folder.
-   * @param node path of Node; by default, the Node of this process
-   */
+  /** @param node path of Node; by default, the Node of this process */
   run(words: readonly string[], environment?: Readonly<Record<string, string>>, node?: string): Promise<Ended>;
   remove(): void;
 }
 
-/**
- * Packs Payonce and installs the package with npm in a temporary folder. Downloads nothing: the package has no
- * dependencies, and the packages in `has` are linked from this project.
- */
+/** Downloads nothing: the package has no dependencies, and the packages in `has` are linked from this project. */
 export async function foreignProject(has: readonly string[]): Promise<ForeignProject> {
   const folder = mkdtempSync(join(tmpdir(), 'payonce-foreign-'));
   const packed = await promisify(execFile)(

@@ -9,7 +9,6 @@ const IMPORTS = {
   '../../package/events.ts': 'payonce/events',
 };
 
-/** The service as Lambda functions. */
 const FUNCTIONS = `
 import { handle } from 'hono/aws-lambda';
 import { Pool } from 'pg';
@@ -21,7 +20,7 @@ export const serve = handle(app);
 export { collect };
 `;
 
-/** CDK app with Payonce and the service. The CDK context `databaseUrl` is the URL of the service's database. */
+/** The CDK context `databaseUrl` is the URL of the service's database. */
 const APP = `
 import { App, CfnOutput, Duration, Stack } from 'aws-cdk-lib';
 import { LambdaRestApi } from 'aws-cdk-lib/aws-apigateway';
@@ -46,10 +45,7 @@ new CfnOutput(stack, 'Function', { value: collect.functionName });
 new CfnOutput(stack, 'Url', { value: new LambdaRestApi(stack, 'Api', { handler: code('Serve', 'serve') }).url });
 `;
 
-/**
- * Writes the example `loyalty` into a foreign project, with the imports of the package, and an app that deploys it.
- * @returns the command that runs the CDK app
- */
+/** @returns the command that runs the CDK app */
 export function writeLoyalty(project: ForeignProject): string {
   const code = readFileSync(join(PROJECT, 'examples', 'loyalty', 'loyalty.ts'), 'utf8');
   project.write(

@@ -10,7 +10,7 @@ const PROJECT = resolve(import.meta.dirname, '..', '..');
 const directory = mkdtempSync(join(tmpdir(), 'payonce-sentence-'));
 afterAll(() => rmSync(directory, { recursive: true }));
 
-/** Runs `code` in an app that imports package/one-sentence.ts. `refuse` throws the error of a refused setting. */
+/** `refuse` throws the error of a refused setting. */
 async function runApp(code: string) {
   const app = join(directory, 'app.mjs');
   const path = (file: string) => JSON.stringify(pathToFileURL(join(PROJECT, file)).href);

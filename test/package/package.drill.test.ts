@@ -13,10 +13,7 @@ import { startServer } from '../support/server-process.ts';
 import { synthesize } from '../support/synth.ts';
 import { foreignProject } from './foreign-app.ts';
 
-/**
- * Maximum size of the package. Measured: 20.9 MB, mostly source maps of the functions; a third of it is due to
- * PostgreSQL.
- */
+/** Measured: 20.9 MB, mostly source maps of the functions; a third of it is due to PostgreSQL. */
 const MAX_PACKED_BYTES = 21_300_000;
 
 const OLD_NODE = oldNode();
@@ -179,7 +176,6 @@ describe('with the constructs of the package,', () => {
     expect(using).toHaveLength(AUTHORITY_FUNCTIONS.length - 1);
   });
 
-  // Skipped on machines without an older Node.
   (OLD_NODE === undefined ? test.skip : test)('an older Node is refused with one sentence', async () => {
     const [app = ''] = blocksOf('docs/start/your-own-cdk-app.md', 'In your own CDK app', 'js');
     foreign.write('app.js', app);

@@ -35,7 +35,7 @@ import { writeLoyalty } from './loyalty-app.ts';
 const SECTION = 'In your own CDK app';
 const ENVIRONMENTS = ['staging', 'production'] as const;
 type Environment = (typeof ENVIRONMENTS)[number];
-/** Program that pays twice in one operation with a 50.00 EUR gift card, and prints both responses. */
+/** Pays twice in one operation with a 50.00 EUR gift card. */
 const PAY = `
 import { createClient } from 'payonce/client';
 import { fileKeys } from 'payonce/file-keys';
@@ -48,7 +48,6 @@ const aws = localAws();
 const target = { endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS };
 const secrets = new SecretsManagerClient(target);
 const stacks = new CloudFormationClient(target);
-/** Functions that stop or remove what the tests have created. They run in reverse order. */
 const ends: (() => Promise<void> | void)[] = [];
 afterAll(async () => {
   for (const end of ends.toReversed()) await end();
@@ -56,7 +55,6 @@ afterAll(async () => {
 
 let installing: Promise<ForeignProject> | undefined;
 
-/** Returns the project in which the tests install the package. It is created on the first call. */
 function installed(): Promise<ForeignProject> {
   const packages = ['aws-cdk', 'aws-cdk-lib', 'constructs', 'esbuild', 'hono', 'pg', 'standardwebhooks', 'zod'];
   installing ??= foreignProject(packages).then((project) => {
@@ -67,7 +65,6 @@ function installed(): Promise<ForeignProject> {
   return installing;
 }
 
-/** Follows docs/start/your-own-cdk-app.md: installs the package, copies `cdk.json` and writes the two programs. */
 async function follow(): Promise<ForeignProject> {
   const project = await installed();
   const [install = ''] = blocksOf('docs/start/your-own-cdk-app.md', SECTION, 'sh');
@@ -102,7 +99,6 @@ async function deployAll(
   return JSON.parse(readFileSync(join(folder, 'out.json'), 'utf8')) as StackOutputs;
 }
 
-/** Returns the value of the secret with this name in an environment's deployment. */
 async function secretOf(environment: Environment, name: string): Promise<string> {
   const StackName = stackNameOf('data', environment);
   const { StackResources = [] } = await stacks.send(new DescribeStackResourcesCommand({ StackName }));
@@ -118,10 +114,7 @@ async function secretOf(environment: Environment, name: string): Promise<string>
   throw new Error(`${environment} has no secret ${name}`);
 }
 
-/**
- * Starts the processor of an environment with a 50.00 EUR gift card.
- * @returns its URL and its database
- */
+/** The processor has a 50.00 EUR gift card. */
 async function startProcessor({ folder }: ForeignProject, environment: Environment, apiUrl: string) {
   const DATABASE = join(folder, `${environment}.db`);
   const free = createServer();
@@ -196,7 +189,6 @@ whole(test, { slice: test.skip })(
   },
 );
 
-/** Creates the database of the service as the documents describe, with the package's command. */
 async function loyaltyDatabase(project: ForeignProject) {
   const database = await startPostgres();
   ends.push(() => database.drop());
