@@ -45,7 +45,6 @@ const metered = () =>
     requestHandler: dynamoDbClient().config.requestHandler,
   });
 
-/** Returns the tools of a process and a record of all its SDK calls. */
 function meteredProcess(processor = typicalProcessor()): { tools: CreatePaymentTools; calls: readonly MeteredCall[] } {
   const { client, calls } = metered();
   return { tools: engineProcess(client, tables, processor), calls };
@@ -156,7 +155,7 @@ describe('a replay', () => {
 });
 
 describe('a callback', () => {
-  /** Creates a payment and changes its charge with `settle`. `take` receives the callback about this change. */
+  /** `take` receives the callback about the change. */
   async function waiting(source: string, settle: (processor: SandboxInProcess, charge: string) => Promise<unknown>) {
     const processor = typicalProcessor();
     const { tools } = meteredProcess(processor);

@@ -22,7 +22,6 @@ const POSTINGS = [
   { account: 'processor_clearing', direction: 'credit', amountMinor: 400, currency: 'EUR' },
 ] as const;
 
-/** Returns undefined (no subject), and transition subjects of each kind (refund, dispute, …). */
 function subjects(n: number): readonly (Subject | undefined)[] {
   const decision = {
     kind: 'decision',
@@ -60,7 +59,6 @@ function subjects(n: number): readonly (Subject | undefined)[] {
   ];
 }
 
-/** Returns the first transition of a payment with notes and an e-mail address. */
 export function firstWithNotes(id: PaymentId): Transition {
   const plain = pendingTransition(id);
   const notes = { description: REASON, metadata: { order: '6735' }, returnUrl: 'https://shop.example' };
@@ -77,13 +75,11 @@ export function firstWithNotes(id: PaymentId): Transition {
   );
 }
 
-/** Returns the transition that follows `newest` and begins a refund with a new reason. */
 export function refundAfter(newest: Transition): Transition {
   const [, refund] = subjects(newest.sequence);
   return after(newest, { type: 'refund.pending', subject: refund });
 }
 
-/** Returns the transition of the given type that follows `newest`. */
 function after(
   { sequence, payment, occurredAtMs, hash: prevHash }: Transition,
   { type, subject }: { readonly type: Transition['type']; readonly subject: Subject | undefined },
@@ -100,10 +96,7 @@ function after(
   return { ...unsealed, prevHash, hash: transitionHash(systemDigest, unsealed, prevHash) };
 }
 
-/**
- * Returns a chain with a transition of each type and a subject of each kind. The last transition has a reason that an
- * earlier transition stored.
- */
+/** The last transition has a reason that an earlier transition stored. */
 export function chainOfAllKinds(id: PaymentId): readonly Transition[] {
   const chain = [firstWithNotes(id)];
   const append = (type: Transition['type'], subject: Subject | undefined): void => {

@@ -23,14 +23,10 @@ export interface ChangeSubject {
    * @default none
    */
   readonly earlier?: readonly ChangePayment[];
-  /**
-   * Stores of the simulated systems.
-   * @default stores in memory
-   */
+  /** @default stores in memory */
   readonly stores?: Pick<WorldOptions, 'store' | 'storeFor'>;
 }
 
-/** Simulates processes that change one payment. */
 class ChangeWorld extends World {
   readonly answers = new Map<string, Set<string>>();
   readonly #subject: ChangeSubject;
@@ -40,7 +36,6 @@ class ChangeWorld extends World {
     this.#subject = subject;
   }
 
-  /** Executes the change in one process, which may crash. */
   async attempt(name: string, asked: ChangePayment): Promise<Answer | undefined> {
     const ended = await this.process(name, (actor) => {
       const { store, effects, processor } = this.toolsOf(actor);
@@ -53,7 +48,7 @@ class ChangeWorld extends World {
     return answer;
   }
 
-  /** Settles the unknown outcomes of this payment only, because other payments share the queues. */
+  /** Covers this payment only, because other payments share the queues. */
   async findOut(): Promise<void> {
     const { work, ...tools } = this.tools;
     const { paymentId } = this.#subject.payment;
@@ -100,10 +95,6 @@ class ChangeWorld extends World {
   }
 }
 
-/**
- * Runs the first attempt against the race's rival, then the client's retry after the lease, and finally settles
- * everything without faults.
- */
 export function changeStory(make: () => ChangeSubject): Story<Race> {
   return async (faults, { rivalAt, leaseEnded }) => {
     const subject = make();

@@ -27,7 +27,6 @@ async function paid(key: string, body: Record<string, unknown> = {}): Promise<st
 
 const shown = async (payment: string) => (await api.send('GET', `/v1/payments/${payment}`)).json;
 
-/** Runs the scheduled resolver job immediately. */
 const resolve = () => runJob(aws, 'resolve');
 
 async function refundsAtProcessor(payment: string): Promise<readonly number[]> {

@@ -35,7 +35,6 @@ import type { Item } from '../world/dynamodb-values.ts';
 import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Returns an effect that consists only of transitions. */
 export function effectOf(transitions: readonly Transition[]): Effect {
   const [first] = transitions;
   invariant(first !== undefined, 'the effect has no transition');
@@ -73,12 +72,10 @@ export class Copies implements CarryObserver {
     return toolsOn(database, this.clock);
   }
 
-  /** Returns tools for stores that copy a chain after each commit. */
   carrying(carrier: Carrier = this.carrier()): PostgresTools {
     return { ...this.tools(), committed: (id) => carryOrReport({ carrier, observer: this }, id) };
   }
 
-  /** Returns the carrier of one process, which copies rows of PostgreSQL to DynamoDB. */
   carrier(client = this.tables.client, database = this.#database): LedgerCarrier {
     return new LedgerCarrier({
       ...this.tools(database),
@@ -89,7 +86,7 @@ export class Copies implements CarryObserver {
     });
   }
 
-  /** Returns the carrier of a process in which each statement and each call to DynamoDB can have a fault. */
+  /** Each statement and each call to DynamoDB can have a fault. */
   faultyCarrier(actor: Actor): LedgerCarrier {
     const client = this.tables.clientWith((command, apply) => actor.call(command, SDK_ERRORS, apply));
     return this.carrier(client, databaseOf(actor, this.#database));
@@ -99,22 +96,18 @@ export class Copies implements CarryObserver {
     return new PostgresEffects(this.tools(), new PostgresStore(this.tools()));
   }
 
-  /** Writes transitions to PostgreSQL, and does not copy them. */
   async write(...transitions: readonly Transition[]): Promise<void> {
     await this.effects().recordEffect(effectOf(transitions));
   }
 
-  /**
-   * Copies the rows in the outbox until the deadline.
-   * @returns the time before which the copies are complete, in Unix milliseconds
-   */
+  /** @returns the time before which the copies are complete, in Unix milliseconds */
   async poll(carrier: Carrier = this.carrier(), deadlineMs = Number.POSITIVE_INFINITY): Promise<number> {
     const tools: CarryTools = { outbox: new Outbox(this.tools()), carrier, observer: this, clock: this.clock };
     for (let shard = 0; shard < OUTBOX_SHARDS; shard += 1) await carryShard(tools, shard, deadlineMs);
     return observeOutbox(tools);
   }
 
-  /** Erases the details of a payment and their copies. @returns false if there was nothing to erase */
+  /** Returns false if there was nothing to erase. */
   async erase(id: PaymentId, carrier: Carrier = this.carrier()): Promise<boolean> {
     const chain = { tenantId: tenantId('ten_fixture'), mode: 'test' } as const;
     const draft: ActivityDraft = {
@@ -135,12 +128,11 @@ export class Copies implements CarryObserver {
     return this.tables.items(TABLES.registry, `${RegistryRow.details}${id}`);
   }
 
-  /** Returns the sequence numbers of the copies, in the order of the Ledger. */
   copied(id: PaymentId): readonly unknown[] {
     return this.ledger(id).map(({ sequence }) => sequence);
   }
 
-  /** Deletes rows of the Ledger, as a restore to an earlier point in time does. */
+  /** A restore to an earlier point in time loses such rows. */
   async loseCopies(id: PaymentId, ...sequences: readonly number[]): Promise<void> {
     for (const sequence of sequences) {
       const Key = { [KeyAttribute.partition]: paymentPartition(id), [KeyAttribute.sort]: transitionSort(sequence) };
@@ -148,12 +140,10 @@ export class Copies implements CarryObserver {
     }
   }
 
-  /** Deletes a copied details row, as a restore to an earlier point in time does. */
   async loseDetails(id: PaymentId, part: string): Promise<void> {
     await this.tables.client.send(new DeleteCommand({ TableName: TABLES.registry, Key: detailsKey(id, part) }));
   }
 
-  /** Writes copied details rows, as a restore to an earlier point in time does. */
   async putDetails(...rows: readonly Item[]): Promise<void> {
     for (const row of rows) await this.tables.client.send(new PutCommand({ TableName: TABLES.registry, Item: row }));
   }

@@ -12,12 +12,9 @@ import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 import { change } from './payment-fixtures.ts';
 
-/**
- * Makes changes of one payment. Records the DynamoDB calls of each change: all calls, and the calls before the change is
- * sent to the processor.
- */
+/** Records the DynamoDB calls of each change: all calls, and the calls before the change is sent to the processor. */
 export class CountedChanges {
-  /** Simulated systems. The processor's ids are as long as in production, for example Stripe's ids. */
+  /** The processor's ids are as long as in production, for example Stripe's ids. */
   readonly world = new World({ newId: (prefix, count) => `${prefix}${String(count).padStart(24, 'x')}` });
   readonly request: CreatePayment;
   #made = 0;
@@ -44,10 +41,7 @@ export class CountedChanges {
     return { asked, outcome, before: before ?? [], calls };
   }
 
-  /**
-   * Returns the number of transitions in the chain, and the number of DynamoDB calls that it takes to read the chain
-   * and to read its whole timeline.
-   */
+  /** `fold` and `timeline` are the numbers of DynamoDB calls that read the chain and its whole timeline. */
   async readingCalls(): Promise<{ readonly transitions: number; readonly fold: number; readonly timeline: number }> {
     const { world, request } = this;
     const { client, calls } = countedClient(world.store.database.client);
@@ -64,7 +58,7 @@ export class CountedChanges {
     return { transitions: last, fold, timeline: calls.length - fold };
   }
 
-  /** Returns the sizes of the rows of the payment's chain, in bytes. */
+  /** Sizes in bytes. */
   rowSizes(): readonly number[] {
     const rows = this.world.store.database.items(TABLES.ledger, `${LedgerRow.payment}${this.request.paymentId}`);
     return rows.map((row) => itemSize(storedItem(row)));

@@ -113,7 +113,6 @@ describe('the response to a payment request', () => {
       charge: async (order, limit) => {
         sends += 1;
         if (sends > 1) return { kind: 'declined', failure: { code: 'card_declined', message: 'no' } };
-        // The charge takes effect, but its response is lost.
         await harness.processor.charge(order, limit);
         throw new AmbiguousError('processor_timeout', 'no response');
       },

@@ -27,7 +27,7 @@ function sum(parts: readonly { readonly amountMinor: number }[]): number {
 
 const AMOUNTS = [1000, 1000, 600, 1500];
 
-/** Applies a random change to a charge at the processor. The change may contradict the charge's earlier state. */
+/** The change may contradict the charge's earlier state. */
 function change(charge: Books, dice: Dice): void {
   const { chargeId, refunds, disputes } = charge;
   const isUntouched = refunds.length + disputes.length === 0;
@@ -71,7 +71,6 @@ function change(charge: Books, dice: Dice): void {
   }
 }
 
-/** Returns the posted amount of the charge, in minor units. */
 function postedOf({ chargeId }: Books, { transitions }: PaymentChain): number {
   const ofCharge = transitions.filter(({ subject, payment }) => {
     const about = subject !== undefined && 'chargeId' in subject ? subject.chargeId : payment.chargeId;
@@ -82,8 +81,8 @@ function postedOf({ chargeId }: Books, { transitions }: PaymentChain): number {
 }
 
 /**
- * Runs a random sequence of changes and reads. @returns the first difference between the books and the postings;
- * undefined if there is none, or if a contradiction was found before it
+ * @returns the first difference between the books and the postings; undefined if there is none, or if a contradiction
+ * was found before it
  */
 function wrongIn(seed: number): string | undefined {
   const dice = new Dice(seed, 'books');

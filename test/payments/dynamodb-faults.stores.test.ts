@@ -34,7 +34,7 @@ const freshId = (): PaymentId => {
   return paymentIdFor(`faults-${keys}`);
 };
 
-/** Returns a store whose calls consume the given faults in order. Further calls succeed. */
+/** Further calls succeed. */
 function storeStruckBy(...strikes: readonly Strike[]): PaymentStore {
   const client = new DynamoDBClient({
     endpoint: emulatedAws().awsEndpoint,

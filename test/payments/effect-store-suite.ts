@@ -18,7 +18,7 @@ export interface EffectStoreUnderTest {
 const T0 = Date.UTC(2026, 2, 1, 12);
 const PAGE = { afterSequence: 0, limit: 9 };
 
-/** Tests the contract of the effect store, on in-memory DynamoDB, on the DynamoDB API and on PostgreSQL. */
+/** The tests run on in-memory DynamoDB, on the DynamoDB API and on PostgreSQL. */
 export function describeEffectStore(name: string, make: () => Promise<EffectStoreUnderTest>): void {
   let made = 0;
   let effects: EffectStore & OrphanStore;

@@ -4,7 +4,7 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { deriveOrderId } from '../../lambdas/orders/ids.ts';
 import { derivePaymentId } from '../../lambdas/payments/ids.ts';
 
-/** Derives the payment id from an idempotency key, before the payment exists. */
+/** The payment need not exist yet. */
 export function expectedPaymentId(tenant: string, key: string): PaymentId {
   return derivePaymentId(systemDigest, scopeOf(tenant, '/v1/payments', key));
 }

@@ -4,9 +4,7 @@ import { findOut } from '../../lambdas/payments/use/find-out.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 
-/**
- * Simulates a read of the chain that takes `readMs` before a send. @returns the timeouts of the sends, in milliseconds
- */
+/** The read of the chain before a send takes `readMs`. @returns the timeouts of the sends, in milliseconds */
 async function sendsAfterSlowRead({
   claimedMsAgo,
   readMs,

@@ -4,7 +4,6 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import type { Effect } from '../../lambdas/payments/use/effect-store.ts';
 import type { Hold } from '../../lambdas/payments/use/payment-store.ts';
 
-/** Returns an effect whose only change is the queue entry of `hold`. */
 export function effectWithHold(hold: Hold): Effect {
   const { paymentId, authorizedAtMs: recordedAtMs } = hold;
   const operationId = callbackOperation(systemDigest, 'memory', paymentId);

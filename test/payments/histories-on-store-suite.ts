@@ -12,21 +12,21 @@ type GivenStores = Pick<WorldOptions, 'store' | 'storeFor'>;
 
 interface GivenDatabase {
   readonly name: string;
-  /** Kind of call that can have a fault, for the test titles. */
+  /** Used in the test titles. */
   readonly call: string;
   readonly stores: () => GivenStores;
 }
 
 /** Histories with faults at two calls. */
 interface Pairs {
-  /** Kinds of calls that can have a fault, for the test titles. */
+  /** Used in the test titles. */
   readonly calls: string;
   readonly stores: () => GivenStores;
   readonly oneOf: readonly number[];
   readonly atLeast: number;
 }
 
-/** Number of concurrent simulations, which share no rows. */
+/** The simulations share no rows. */
 const AT_ONCE = 8;
 /** Two connections for each simulation, because a process with a fault can hold one while its rival runs. */
 export const MAX_CONNECTIONS = 2 * AT_ONCE;
@@ -40,7 +40,6 @@ function newRequest(changes: Partial<CreatePayment> = {}): CreatePayment {
   return paymentRequest(`history-${made}`, changes);
 }
 
-/** Tests payments under faults on the stores of a database. */
 export function describePaymentsOn({ name, call, stores }: GivenDatabase, pairs: Pairs): void {
   describe(`the guarantees of a payment, its retry and a rival on ${name}`, () => {
     const story = (of: () => GivenStores) =>
@@ -63,11 +62,7 @@ export function describePaymentsOn({ name, call, stores }: GivenDatabase, pairs:
   });
 }
 
-/**
- * Tests changes of payments on the stores of a database, with injected faults.
- *
- * @param pairs if set, also tests histories of single changes with faults at two calls
- */
+/** @param pairs if set, also tests histories of single changes with faults at two calls */
 export function describeChangesOn({ name, call, stores }: GivenDatabase, pairs?: Pairs): void {
   describe(`the guarantees of a change with a concurrent retry or a competing change on ${name}`, () => {
     const storyOf = (of: () => GivenStores, command: ChangeCommand, rival?: ChangeCommand) =>

@@ -10,10 +10,7 @@ export interface KilledPayment extends Pick<PaymentPost, 'body'> {
   readonly key: string;
 }
 
-/**
- * Creates a payment and kills its process after the charge. Retries with another payment if the process responded
- * before the kill, which can happen on a slow machine.
- */
+/** Retries with another payment if the process responded before the kill, which can happen on a slow machine. */
 export async function killedPayment(aws: LocalAws, body: Record<string, unknown>): Promise<KilledPayment> {
   const api = new ApiClient(aws, aws.apiKey);
   return until(async () => {

@@ -25,7 +25,7 @@ const MESSAGE_BYTES = 256 * KILOBYTE;
 const ANSWER_BYTES = 6 * KILOBYTE * KILOBYTE;
 /** The maximum page size of a list. */
 const PAGE = 100;
-/** Pads an id to the maximum length of a processor's object id. */
+/** The maximum length of a processor's object id. */
 const long = (text: string) => text.padEnd(255, '_');
 
 /** A charge with more disputes than a payment can hold, with the longest ids and with fees in 180 currencies. */

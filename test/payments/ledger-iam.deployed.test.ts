@@ -19,7 +19,7 @@ const PROBE = 'ledger-probe';
 let lambda: LambdaClient;
 let directory: string;
 
-/** Deploys a function that has the payments function's role and tries the requested actions. */
+/** The function has the payments function's role and tries the requested actions. */
 beforeAll(async () => {
   const { awsEndpoint, region, paymentsFunction } = localAws();
   lambda = new LambdaClient({ endpoint: awsEndpoint, region, credentials: CREDENTIALS });
@@ -58,7 +58,7 @@ async function zipped(source: string): Promise<Uint8Array> {
   return readFileSync(archive);
 }
 
-/** Tries an action under the role. @returns `done`, or the name of the error */
+/** @returns `done`, or the name of the error */
 async function attempt(action: string, table: string): Promise<unknown> {
   const { Payload } = await lambda.send(
     new InvokeCommand({ FunctionName: PROBE, Payload: JSON.stringify({ action, table }) }),

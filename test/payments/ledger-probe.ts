@@ -18,9 +18,7 @@ interface Probe {
   readonly table: string;
 }
 
-/**
- * Tries one action on a table, inside Lambda and under the function's role. Returns `done` or the name of the error.
- */
+/** Runs inside Lambda, under the function's role. Returns `done` or the name of the error. */
 export async function handler({ action, table }: Probe): Promise<string> {
   try {
     await perform(action, table);

@@ -16,7 +16,6 @@ let database: CountedDynamoDb;
 let store: Stores;
 let payment: PaymentId;
 
-/** Creates a payment with many annotations. */
 async function open(options: ConstructorParameters<typeof CountedDynamoDb>[1] = {}): Promise<void> {
   const clock = new SimulatedClock();
   database = new CountedDynamoDb(clock, options);
@@ -39,7 +38,6 @@ describe('a page of transitions with many reasons', () => {
     );
     expect(calls).toBe(2);
     expect(reasonsOf(result)).toEqual(REASONS);
-    // Reading each transition separately returns the same transitions.
     const single = await Promise.all(
       result.map(({ sequence }) => store.ledger.readTransition({ paymentId: payment, sequence })),
     );

@@ -24,7 +24,6 @@ const INSPECTED = [
 const TEXTS = ['x', 'Object', 'Map', 'Set', '{}', 'null'];
 
 const metadata = fc.dictionary(fc.constantFrom(...INSPECTED), fc.constantFrom(...TEXTS), { maxKeys: 8 });
-/** Metadata with all names together, and with each name alone. */
 const EACH = [
   Object.fromEntries(INSPECTED.map((name) => [name, 'x'])),
   ...sliceOf(INSPECTED, 3).map((name) => ({ [name]: 'x' })),

@@ -31,22 +31,18 @@ export interface OwnerSettings {
   readonly url: string;
   /** Address of the processor. */
   readonly processor: string;
-  /** Idempotency key. */
   readonly key: string;
   readonly stop?: Stop;
 }
 
-/** A message to the process. */
 export type OwnerOrder = { readonly kind: 'pay'; readonly nowMs: number } | { readonly kind: 'continue' };
 
-/** A message from the process. */
 export type OwnerReport =
   | { readonly kind: 'stopped' }
   /** The server refused the transaction in which the process had stopped. `code` is the error code. */
   | { readonly kind: 'refused'; readonly code: string | undefined }
   | { readonly kind: 'paid'; readonly outcome: CreatePaymentOutcome };
 
-/** Delay before a retry after a fault, in milliseconds. */
 const RETRY_AFTER_MS = 100;
 
 const { url, processor, key, stop } = JSON.parse(process.argv[2] ?? '') as OwnerSettings;
@@ -100,7 +96,7 @@ const tools = {
   processor: createSandboxClient({ url: processor, clock }),
 };
 
-/** Creates the payment. Tries again after each fault that is not a TerminalError, as a client does after a 503. */
+/** Retries after each fault that is not a TerminalError, as a client does after a 503. */
 async function pay(): Promise<CreatePaymentOutcome> {
   for (;;) {
     try {

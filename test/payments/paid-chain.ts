@@ -57,7 +57,7 @@ export function ledgerOf(chain: readonly Transition[]): Pick<PaymentStore, 'list
   };
 }
 
-/** Returns the events of the payment of {@link chainOfPaid}, as a consumer reads them. */
+/** Returns the events as a consumer reads them. */
 export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly PaymentEventOf[] {
   return eventsOf(systemDigest, chainOfPaid(...paid)).map((detail) => {
     const read = readEvent(nameOfEvent(detail.event), detail);
@@ -66,7 +66,7 @@ export function eventsOfPaid(...paid: Parameters<typeof chainOfPaid>): readonly 
   });
 }
 
-/** Replaces the metadata without updating the hash, which these tests do not check. */
+/** The hash is not updated, because these tests do not check it. */
 function withMetadata(first: Transition, metadata: Readonly<Record<string, string>>): Transition {
   return { ...first, first: { ...detailsOf(first), metadata } };
 }

@@ -34,7 +34,6 @@ export function paymentIdFor(key: string, tenant = 'ten_fixture'): PaymentId {
   });
 }
 
-/** Returns a request for 10.00 EUR. `changes` replace individual fields. */
 export function paymentRequest(key: string, changes: Partial<CreatePayment> = {}): CreatePayment {
   const body = { amount: 1000, currency: 'EUR', source: 'tok_ok', ...changes };
   return {
@@ -115,7 +114,6 @@ export function outcomeTransition(newest: Transition, fact: Fact): Transition {
 
 const STEP: Readonly<Record<ChangeKind, string>> = { capture: 'capture', cancel: 'cancel', refund: 'refunds' };
 
-/** Returns a change of a payment, as its route would build it. */
 export function change(payment: CreatePayment, key: string, command: ChangeCommand): ChangePayment {
   const { paymentId, tenantId: owner, mode } = payment;
   const parsed = parseIdempotencyKey([key]);

@@ -32,15 +32,12 @@ const engine =
   ({ source = 'tok_ok', ...variant }: Variant = {}): MakeWorld =>
   (plan) => ({ world: new PaymentWorld({ plan, ...variant }), request: paymentRequest('history', { source }) });
 
-/** One race without a rival, and two races for each call of a payment: claim, charge, commit. */
+/** The calls of a payment are claim, charge and commit. */
 const RACES = everyRace(3);
 const survey = (make: MakeWorld, options: SurveyOptions<Race>) =>
   surveyFaults(paymentStory(make), { races: RACES, ...options });
 
-/**
- * A typical handler without protection: it checks whether the key was seen, charges, and then saves. The response, the
- * charge and the posting are three separate writes.
- */
+/** A typical handler without protection: the response, the charge and the posting are three separate writes. */
 class NaiveWorld extends PaymentWorld {
   readonly #answers = new Map<string, Answer>();
   readonly #postings: string[] = [];

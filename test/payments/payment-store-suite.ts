@@ -16,7 +16,7 @@ export interface StoreUnderTest {
 
 const OWNER_B = ownerToken('owner-b');
 
-/** Tests the contract of the payment store, on in-memory DynamoDB, on the DynamoDB API and on PostgreSQL. */
+/** The tests run on in-memory DynamoDB, on the DynamoDB API and on PostgreSQL. */
 export function describePaymentStore(name: string, make: () => Promise<StoreUnderTest>): void {
   let made = 0;
   let underTest: StoreUnderTest;

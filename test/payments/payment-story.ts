@@ -9,7 +9,6 @@ import { beforeEachCall, type Story } from '../support/fault-histories.ts';
 import { type Actor, FaultPlan } from '../support/fault-plan.ts';
 import { World, type WorldOptions } from '../world/world.ts';
 
-/** Result of one attempt, as the client sees it. */
 export type Seen =
   | { readonly kind: 'answered'; readonly answer: Answer }
   /** A 409 or 422 with the engine's reason and without a stored response. */
@@ -23,12 +22,8 @@ export interface Mutation {
   readonly processor?: (processor: Processor) => Processor;
 }
 
-/**
- * Simulates processes that execute one payment with the engine. Handlers that are compared with the engine extend this
- * class.
- */
+/** Handlers that are compared with the engine extend this class. */
 export class PaymentWorld extends World {
-  /** All responses that clients received. */
   readonly answers: Answer[] = [];
   readonly #mutation: Mutation;
 
@@ -46,12 +41,11 @@ export class PaymentWorld extends World {
     return { kind: 'refused', reason: outcome.kind };
   }
 
-  /** Counts the payment's transitions that contain postings. */
   protected async postingSets(request: CreatePayment): Promise<number> {
     return (await this.transitionsOf(request)).filter(({ postings }) => postings.length > 0).length;
   }
 
-  /** Lists additional violations, which only the engine's own records reveal. */
+  /** Lists violations that only the engine's own records reveal. */
   protected async more(request: CreatePayment): Promise<readonly string[]> {
     const transitions = await this.transitionsOf(request);
     const found: string[] = [];
@@ -60,7 +54,6 @@ export class PaymentWorld extends World {
     return found;
   }
 
-  /** Executes the request in one process, which may crash. */
   async attempt(name: string, request: CreatePayment, clock: Clock = this.clock): Promise<Seen> {
     const ended = await this.process(name, (actor) => this.handle(actor, request, clock));
     if ('error' in ended) return { kind: 'unanswered', ...ended };
@@ -86,7 +79,7 @@ export class PaymentWorld extends World {
     return [...found, ...(await this.more(request))];
   }
 
-  /** Stops the faults, and retries like a client, at most four times. @returns the stored response, if there is one */
+  /** @returns the stored response, if there is one */
   async settle(request: CreatePayment): Promise<Answer | undefined> {
     this.plan.calm();
     for (let round = 0; round < 4; round += 1) {
@@ -98,31 +91,24 @@ export class PaymentWorld extends World {
   }
 }
 
-/** A race. If `rivalAt` is given, a rival acts right before the first attempt's call with that number. */
+/** A rival acts right before call number `rivalAt` of the first attempt. */
 export interface Race {
   readonly rivalAt?: number;
   /** Whether the lease of the first attempt has expired when the rival acts. */
   readonly leaseEnded?: boolean;
 }
 
-/**
- * Returns one race without a rival, and two races for each of the first `calls` calls. The rival acts before the call,
- * either during or after the lease.
- */
+/** One race has no rival. In the others, the rival acts either during or after the lease. */
 export function everyRace(calls: number): readonly Race[] {
   return [{}, ...beforeEachCall(calls, [{ leaseEnded: false }, { leaseEnded: true }])];
 }
 
-/** A time longer than any lease, in milliseconds. */
+/** Longer than any lease. */
 export const BEYOND_LEASE_MS = 26_000;
 
-/** Creates simulated systems whose calls follow the fault plan. */
 export type MakeWorld = (plan: FaultPlan) => { readonly world: PaymentWorld; readonly request: CreatePayment };
 
-/**
- * Runs the first attempt against the race's rival, then the client's retry after the lease, and finally stops the
- * faults. Checks the guarantees after each step, and the client's response at the end.
- */
+/** Checks the guarantees after each step, and the client's response at the end. */
 export function paymentStory(make: MakeWorld): Story<Race> {
   return async (faults, { rivalAt, leaseEnded }) => {
     const plan = new FaultPlan(faults);
