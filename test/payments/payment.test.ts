@@ -11,7 +11,6 @@ const FAILURE = { code: 'card_declined', message: 'no' };
 const MINE = 'ch_1';
 const CREATED_AT_MS = 1_772_366_400_000;
 
-/** Returns the state after the facts were applied in order. */
 function given(...facts: readonly Fact[]): PaymentState {
   return facts.reduce(
     (state, fact) => {
@@ -23,7 +22,6 @@ function given(...facts: readonly Fact[]): PaymentState {
   );
 }
 
-/** Returns the decision on a fact in the given state. */
 function when(fact: Fact, state: PaymentState = given()) {
   const decision = decide(fact, state);
   if (decision.kind !== 'append') return decision.kind;

@@ -6,12 +6,12 @@ import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
 
 const apiWithout = (abilities: string) => new Api({}, new World({ abilities: abilitiesWithout(abilities) }));
-/** Returns all rows except those of the rate limiter, which counts every request. */
+/** Omits the rows of the rate limiter, which counts every request. */
 const rowsOf = ({ store: { database } }: Api) =>
   Object.values(TABLES).flatMap((table) => database.items(table).filter(({ sk }) => sk !== 'LIMIT'));
 const refused = ({ status, body: { code, param, detail } }: Reply) => ({ status, code, param, detail });
 
-/** Sends a request that must be refused. Expects that no row changes, and that nothing is sent to the processor. */
+/** No row may change, and nothing may be sent to the processor. */
 async function refuse(api: Api, send: () => Promise<Reply>) {
   const before = [rowsOf(api), api.processor.inside.sent.length];
   const reply = await send();

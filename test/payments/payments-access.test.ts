@@ -1,4 +1,3 @@
-/** Tests access by API key, and unknown routes and methods. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { ALL_SCOPES, Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
@@ -16,7 +15,6 @@ beforeEach(() => {
   harness = new Api();
 });
 
-/** Returns the status and the body without the request id, which differs between requests. */
 function withoutRequestId({ status, body }: Reply) {
   const { request_id: requestId, ...rest } = body;
   expect(requestId).toMatch(/^req-\d+$/);
@@ -256,7 +254,7 @@ describe('a path', () => {
     if (method !== 'HEAD') expect(reply.body).toMatchObject({ code: 'method_not_allowed' });
   });
 
-  /** Allowed methods of each path. Two functions serve the paths. */
+  /** Two functions serve the paths. */
   const ALLOWED = {
     '/v1/payments': 'POST, GET, HEAD',
     '/v1/payments/{id}': 'GET, HEAD',

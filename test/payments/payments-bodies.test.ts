@@ -1,4 +1,4 @@
-/** Tests body validation through the whole route. Tests the guarantee "strict requests". */
+/** Tests the guarantee "strict requests". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { MAX_BODY_BYTES } from '../../lambdas/kernel/contract/limits.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
@@ -13,7 +13,7 @@ beforeEach(() => {
   harness = new Api();
 });
 
-/** A store that throws on every call, for requests that are refused before the claim. */
+/** Used for requests that are refused before the claim. */
 const untouched = new Proxy({} as PaymentStore, {
   get: (_target, method) => () => {
     throw new Error(`${String(method)} must not be called`);

@@ -1,4 +1,3 @@
-/** Tests which requests for captures, cancellations and refunds are refused, and who can read refunds. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
@@ -19,7 +18,6 @@ const paid = async (body: Readonly<Record<string, unknown>> = {}) => {
 };
 const held = () => paid({ capture: 'manual' });
 
-/** Returns the status and the body without the request id, which differs between requests. */
 function withoutRequestId({ status, body }: Reply) {
   const { request_id: _requestId, ...rest } = body;
   return { status, ...rest };

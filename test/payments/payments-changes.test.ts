@@ -1,4 +1,3 @@
-/** Tests captures, cancellations and refunds over HTTP. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
@@ -43,18 +42,15 @@ function refundedAtProcessor(id: PaymentId): number {
   return refunds.reduce((sum, { amountMinor, status }) => sum + (status === 'succeeded' ? amountMinor : 0), 0);
 }
 
-/** Returns an API with the same payments, and with a processor that has the given overrides. */
 function withProcessor(processor: Partial<Processor>): Api {
   return harness.with({ processor: { ...harness.processor, ...processor } });
 }
 
-/** Returns a response without the headers that identify the request or mark a replay. */
 function meaning({ status, headers, text }: Reply) {
   const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
   return { status, headers: Object.fromEntries(rest), text };
 }
 
-/** Returns the status and the body without the request id, which differs between requests. */
 function withoutRequestId({ status, body }: Reply) {
   const { request_id: _requestId, ...rest } = body;
   return { status, ...rest };

@@ -9,7 +9,6 @@ beforeEach(() => {
   harness = new Api();
 });
 
-/** Returns an API whose store has the given claim method. */
 const apiWithClaim = (claim: PaymentStore['claim']) => {
   const { store } = harness;
   const failing: PaymentStore = {

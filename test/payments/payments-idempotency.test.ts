@@ -1,7 +1,4 @@
-/**
- * Tests idempotency keys over HTTP: each row of the documented table, and related cases.
- * Tests the guarantee "one answer".
- */
+/** Covers each row of the documented table. Tests the guarantee "one answer". */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
@@ -19,7 +16,6 @@ beforeEach(() => {
 const chargesOf = ({ body }: Reply) => harness.processor.charges(String(body['id'])).length;
 const countsOfLast = () => harness.reports.at(-1)?.counts;
 
-/** Returns a response without the headers that identify the request or mark a replay. */
 function meaning({ status, headers, text }: Reply) {
   const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
   return { status, headers: Object.fromEntries(rest), text };

@@ -1,4 +1,3 @@
-/** Tests refunds and disputes over HTTP, including those that Payonce did not request. */
 import { beforeEach, describe, expect, test } from '@jest/globals';
 import { type PaymentId, tenantId } from '../../lambdas/kernel/ids.ts';
 import { invariant } from '../../lambdas/kernel/invariant.ts';

@@ -3,7 +3,6 @@ import type { ChargeOrder } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, LIVE_KEY } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
 
-/** The page to which a payer returns after an action. */
 const PAGE = 'https://shop.example/done?order=secret-1';
 
 let behind: Api;

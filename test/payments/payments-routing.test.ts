@@ -21,8 +21,7 @@ const REST = { mode: 'test', processor: 'sandbox' } as const;
 const RULES: readonly RoutingRule[] = [{ mode: 'test', currency: 'USD', processor: 'stripe' }, REST];
 
 /**
- * Creates an API with the given rules over the shared store, as a new deployment does. `RULES` routes dollars to Stripe
- * and all other currencies to the sandbox.
+ * Shares the store, as a new deployment does. `RULES` routes dollars to Stripe and all other currencies to the sandbox.
  */
 function deployed(rules: readonly RoutingRule[]): Api {
   const made: Api = new Api({

@@ -5,7 +5,7 @@ import { standardTelemetry } from '../../lambdas/kernel/platform/telemetry.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { API_KEY, Api } from '../world/api.ts';
 
-/** Values of requests that no log may contain. The test searches the function's whole output for them. */
+/** The test searches the function's whole output for these values. */
 const SECRETS = {
   idempotencyKey: 'key-of-mr-miller',
   source: 'tok_mr_miller',

@@ -71,10 +71,7 @@ describe('the deployed API', () => {
     expect(await api.charges(paymentIdOf(slow.key))).toHaveLength(1);
   });
 
-  /**
-   * Sends two concurrent requests.
-   * @returns undefined if the first completed before the second arrived, which can happen on a slow machine
-   */
+  /** Returns undefined if the first request completed before the second arrived, which can happen on a slow machine. */
   async function rivalsAtOnce() {
     const slow = { key: `e2e-slow-${crypto.randomUUID()}`, body: { source: 'tok_slow' } };
     const first = api.pay(slow);
@@ -130,7 +127,7 @@ describe('the deployed API', () => {
 describe('the Location of a response', () => {
   const order = { amount: 2_000, currency: 'EUR', source: 'tok_ok', email: 'location@example.com' };
   const payment = { amount: 1_000, currency: 'EUR', source: 'tok_ok', capture: 'manual' };
-  /** Operations in the order of their requests. `{id}` is the id of the newest payment. */
+  /** In the order of the requests. `{id}` is the id of the newest payment. */
   const located: readonly (readonly [operation: string, path: string, body: object])[] = [
     ['createPayment', '/v1/payments', payment],
     ['capturePayment', '/v1/payments/{id}/capture', { amount: 600 }],

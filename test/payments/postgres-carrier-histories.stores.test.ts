@@ -41,15 +41,11 @@ interface Race {
   readonly erased?: true;
 }
 
-/** Carrier of a process that dies before it copies anything. */
+/** The carrier's process dies before it copies anything. */
 const DEAD: Carrier = { carry: async () => 'carried' };
 
 let histories = 0;
 
-/**
- * Runs a carrier with the given faults on a payment with personal data, while a rival acts. Then the poller copies the
- * remaining rows.
- */
 async function carryWith(faults: readonly PlannedFault[], race: Race): Promise<HistoryRun> {
   histories += 1;
   const id = paymentIdFor(`carrier-history-${histories}`);
@@ -89,8 +85,7 @@ async function carryWith(faults: readonly PlannedFault[], race: Race): Promise<H
 }
 
 /**
- * Starts a carrier, and holds its first call to DynamoDB.
- *
+ * Holds the carrier's first call to DynamoDB.
  * @returns a function that releases the call, and waits until the carrier ends
  */
 async function staleCarrier(copies: Copies, id: PaymentId): Promise<() => Promise<unknown>> {
@@ -108,7 +103,7 @@ async function staleCarrier(copies: Copies, id: PaymentId): Promise<() => Promis
   };
 }
 
-/** Reports each write to the Ledger that does not append the next transition. */
+/** Each write to the Ledger must append the next transition. */
 function watchLedger(copies: Copies, violations: string[]): void {
   let newest = 0;
   copies.tables.listen((changes) => {

@@ -193,7 +193,7 @@ test('a row is copied even if its transaction commits after a newer row was copi
 });
 
 describe('a chain that does not match its copies in the Ledger', () => {
-  /** Writes an outcome to the Ledger that differs from the outcome in PostgreSQL. */
+  /** The outcome in the Ledger differs from the outcome in PostgreSQL. */
   async function forked() {
     const { id, pending, paid } = newPayment();
     const rival = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_2' });

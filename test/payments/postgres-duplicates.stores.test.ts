@@ -25,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(() => database.close());
 
-/** Claims a payment. Returns a function that builds the effect of the payment's callback for an owner. */
+/** Returns a function that builds the effect of the payment's callback for an owner. */
 async function callbackOf(key: string): Promise<(owner: string) => Effect> {
   const id = paymentIdFor(key);
   const pending = pendingTransition(id);
@@ -43,9 +43,8 @@ function effectsOn(on: Database): PostgresEffects {
 }
 
 /**
- * Returns a database whose statements have no time limits, because a limit could end a wait on a busy machine.
- *
- * @param beforeCommit awaited before each statement commits @default the statement commits immediately
+ * The statements have no time limits, because a limit could end a wait on a busy machine.
+ * @param beforeCommit awaited before each statement commits
  */
 function patient(beforeCommit: () => Promise<void> = async () => undefined): Database {
   const limits = ['lock_timeout', 'idle_in_transaction_session_timeout'];
@@ -61,10 +60,7 @@ function patient(beforeCommit: () => Promise<void> = async () => undefined): Dat
   };
 }
 
-/**
- * Returns `heldOpen`, a database that commits no statement until `commit` is called, and `begun`, which resolves when
- * a statement is ready to commit.
- */
+/** `heldOpen` commits no statement until `commit` is called. `begun` resolves when a statement is ready to commit. */
 function holdOpen() {
   const commit = Promise.withResolvers<void>();
   const begun = Promise.withResolvers<void>();
@@ -75,7 +71,6 @@ function holdOpen() {
   return { heldOpen, begun: begun.promise, commit: commit.resolve };
 }
 
-/** Delivers the callback 19 more times concurrently, each time with a different owner. */
 function deliverAgain(effectOf: (owner: string) => Effect) {
   const effects = effectsOn(patient());
   const owners = Array.from({ length: DUPLICATES - 1 }, (_, index) => `duplicate-${index}`);

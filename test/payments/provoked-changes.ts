@@ -7,10 +7,7 @@ import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
 import type { InsideSandbox } from '../world/inside-sandbox.ts';
 
-/**
- * A payment for tests that provoke problems with captures, cancellations, refunds and operators' decisions. Its
- * processor is named `sandbox`.
- */
+/** The processor of the payment is named `sandbox`. */
 export class ChangedPayment {
   readonly id: string;
   readonly #behind: Api;
@@ -40,7 +37,6 @@ export class ChangedPayment {
     return this.withProcessor({});
   }
 
-  /** Returns an API with the same payments, and with a processor that has the given overrides. */
   withProcessor(processor: Partial<Processor>): Api {
     return apiOver(this.#behind, processor);
   }
@@ -49,7 +45,7 @@ export class ChangedPayment {
     return this.harness.change(`${this.id}/${step}`, key, body);
   }
 
-  /** Requests a change, which the processor answers with 401, and retries it after the send window has closed. */
+  /** The processor answers with 401, and the retry comes after the send window has closed. */
   async notAttempted(step: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
     await this.#behind.processor.inside.failNextChange(1, 'tok_unauthorized');
     await this.change(step, body);
@@ -57,14 +53,12 @@ export class ChangedPayment {
     return this.change(step, body);
   }
 
-  /** Reads the payment's current state from the processor, and records it. */
   async learn(): Promise<void> {
     const id = parsePaymentId(this.id);
     invariant(id !== undefined, 'the payment has no id');
     await this.ledger.world.learn(id);
   }
 
-  /** Sends an operator's decision on the payment. */
   decide(key: string, body: Readonly<Record<string, unknown>>): Promise<Reply> {
     return this.ledger.ask('POST', `/v1/admin/payments/${this.id}/resolve`, {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': key },
@@ -83,7 +77,6 @@ function apiOver(behind: Api, otherwise: Partial<Processor> = {}): Api {
 
 const HOUR = 3_600_000;
 
-/** An operator's decision that nothing was charged. */
 export const NO_CHARGE_FOUND = {
   outcome: 'failed',
   reason: 'Nothing on the bank statement of 3 March',
@@ -91,7 +84,7 @@ export const NO_CHARGE_FOUND = {
 
 const CAPTURED_600 = { outcome: 'succeeded', amount: 600, reason: 'Seen on the bank statement of 3 March' };
 
-/** Creates a payment of 1000 minor units. Its processor captures only 600, so the payment needs a review. */
+/** The processor captures only 600 of the 1000 minor units, so the payment needs a review. */
 export async function paymentInReview(): Promise<ChangedPayment> {
   const payment = await ChangedPayment.of({ source: 'tok_async' });
   await payment.inside.correct(payment.chargeId, { status: 'succeeded', amount_captured: 600 });
@@ -117,7 +110,7 @@ type ChangeCode = Extract<
   | 'amount_exceeds_left'
 >;
 
-/** For each problem code of a change or of an operator's decision, a function that provokes the problem. */
+/** Each function provokes the problem with its code. */
 export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
   capture_failed: async () => {
     const payment = await authorizedPayment();

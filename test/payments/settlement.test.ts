@@ -7,7 +7,7 @@ const MINUTE = 60_000;
 const DAY = 24 * 60 * MINUTE;
 const STRONG: Lookup = { kind: 'strong' };
 
-/** Returns the next step, `minutes` after the claim. By default, a crashed owner may have sent the request. */
+/** By default, a crashed owner may have sent the request. @param minutes time since the claim */
 function at(minutes: number, changes: Partial<SettlementState> = {}) {
   return nextStep({
     nowMs: CLAIMED + minutes * MINUTE,

@@ -31,7 +31,7 @@ const FAILURE = { code: 'card_declined', message: 'no' };
 const chargeId = fc.constantFrom(...CHARGES);
 const dollars = (amountMinor: number) => [{ amountMinor, currency: 'USD' }];
 
-/** Generates any fact, including facts that contradict earlier ones. */
+/** Includes facts that contradict earlier ones. */
 const anyFact: fc.Arbitrary<Fact> = fc.oneof(
   fc.constantFrom<Fact>({ kind: 'unknown' }, { kind: 'not_attempted' }, { kind: 'undecidable' }),
   fc.record({ kind: fc.constantFrom('pending' as const, 'authorized' as const), chargeId }),

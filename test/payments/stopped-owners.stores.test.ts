@@ -36,7 +36,6 @@ afterAll(async () => {
   await administrator.end();
 });
 
-/** Starts a process that can create the payment with this key. @param stop where it stops @default it does not stop */
 function start(key: string, stop?: Stop) {
   const settings: OwnerSettings = {
     url: asFunctions(url),
@@ -61,7 +60,6 @@ function start(key: string, stop?: Stop) {
     order,
     next,
     signal: (name: NodeJS.Signals) => child.kill(name),
-    /** Creates the payment at this time. */
     pay: async (nowMs: number): Promise<CreatePaymentOutcome> => {
       order({ kind: 'pay', nowMs });
       return paidOf(await next());

@@ -26,7 +26,6 @@ const STATUSES = ['succeeded', 'failed', 'pending'] as const;
 const id = paymentIdFor('books');
 const own = (name: string) => `ref_${id.slice('pay_'.length)}${name.repeat(26)}` as OperationId;
 
-/** A random chain of one payment, and the processor's books. */
 class BooksAndChain {
   chain = chainOf([pendingTransition(id)]);
   charge: ProcessorCharge = {
@@ -60,7 +59,6 @@ class BooksAndChain {
     for (let left = this.#dice.whole(0, 2); left > 0; left -= 1) this.#changeBooks();
   }
 
-  /** Appends a transition. */
   append(draft: Parameters<typeof nextTransition>[2]): void {
     const next = nextTransition(systemDigest, this.chain, draft, requestedAt(0));
     this.chain = chainOf([...this.chain.transitions, next]);
@@ -71,7 +69,6 @@ class BooksAndChain {
     if (decision.kind === 'append') this.append(decision.draft);
   }
 
-  /** Makes a refund, either through Payonce or at the processor, with a random outcome. */
   #refund(name: string): void {
     const dice = this.#dice;
     const amountMinor = dice.pick(AMOUNTS);

@@ -32,7 +32,7 @@ const refund = (key: string, amountMinor = 100, reason?: string) =>
   change(request, key, { kind: 'refund', amountMinor, ...(reason === undefined ? {} : { reason }) });
 const statusOf = (outcome: ChangePaymentOutcome) => ('answer' in outcome ? outcome.answer.status : outcome.kind);
 
-/** Makes a change, and counts the reads of whole chains. */
+/** Counts the reads of whole chains. */
 async function make(asked: Parameters<World['change']>[0]): Promise<ChangePaymentOutcome> {
   const store = harness.storeMethods();
   const listTransitions: typeof store.listTransitions = (id, page) => {
@@ -53,14 +53,13 @@ type Row = Readonly<Record<string, unknown>>;
 const rows = (): readonly Row[] =>
   harness.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
 
-/** Rewrites all rows of the payment. */
 async function rewrite(edit: (row: Row) => Row): Promise<void> {
   for (const row of rows()) {
     await harness.store.database.client.send(new PutCommand({ TableName: TABLES.ledger, Item: edit(row) }));
   }
 }
 
-/** Rewrites all rows of the payment as an older version wrote them, without sums. */
+/** An older version wrote rows without sums. */
 const removeSums = () => rewrite(({ sums: _sums, begun: _begun, ...older }) => older);
 
 async function deleteRows(lost: readonly Row[]): Promise<void> {

@@ -30,7 +30,7 @@ const COMMANDS: readonly ChangeCommand[] = [
   { kind: 'cancel', reason: 'expired' },
 ];
 
-/** A random history of one payment. Some rows have no sums, as if functions of an older version had written them. */
+/** Some rows have no sums, as if functions of an older version had written them. */
 class MixedHistory {
   readonly #world = new World();
   readonly #dice: Dice;
@@ -167,10 +167,7 @@ class MixedHistory {
     return readSummed(this.#world.store, this.#request, asked, 'without notes');
   }
 
-  /**
-   * Decides new changes from the sums and from the whole chain, and compares the decisions and the transitions that
-   * they append.
-   */
+  /** Compares decisions from the sums with decisions from the whole chain. */
   async #compareDecisions(step: number): Promise<void> {
     const folded = await this.#world.chain(this.#request);
     const own = folded.state.payment.chargeId ?? '';

@@ -19,7 +19,6 @@ import { serveWebhookReceiver } from '../webhooks/webhook-receiver.ts';
 
 const PAYMENTS = whole(1_000, { slice: 60 });
 const AT_ONCE = 6;
-/** Each payment whose number is a multiple of this is refunded. */
 const REFUND_EVERY = 20;
 const KILL_EVERY_PAYMENTS = whole(25, { slice: 10 });
 /** Visibility timeout of most queues, in seconds. The deployed timeouts of minutes would only lengthen the test. */
@@ -32,7 +31,7 @@ const ATTEMPT_AGAIN_SECONDS = '61';
 
 const aws = localAws();
 const sqs = new SQSClient({ endpoint: aws.awsEndpoint, region: aws.region, credentials: CREDENTIALS });
-/** The deployed visibility timeouts in seconds, by queue URL. */
+/** In seconds, by queue URL. */
 const asDeployed = new Map<string, string>();
 
 beforeAll(async () => {
@@ -52,7 +51,6 @@ afterAll(async () => {
 const setVisibility = (QueueUrl: string, VisibilityTimeout: string) =>
   sqs.send(new SetQueueAttributesCommand({ QueueUrl, Attributes: { VisibilityTimeout } }));
 
-/** Creates a merchant that no other test uses. */
 async function newMerchant(): Promise<ApiClient> {
   const administration = new TenantAdministration(documentClient(dynamoDbClient()), aws.tables, 'test');
   const tenantId = await administration.createTenant('A thousand');
@@ -90,10 +88,7 @@ async function chargesSince(fromSeconds: number): Promise<readonly Listed[]> {
   return all;
 }
 
-/**
- * Makes all payments with concurrent clients while processes are killed. Each request is retried until it gets a
- * response. No seed can reproduce the kills, because their effect depends on the machine.
- */
+/** No seed can reproduce the kills, because their effect depends on the machine. */
 async function payAll(api: ApiClient): Promise<{ readonly ids: readonly string[]; readonly killed: number }> {
   const ids: string[] = [];
   let begun = 0;
@@ -189,7 +184,7 @@ const paymentOf = (metadata: unknown): string => String((metadata as Listed | un
 const POLL_INTERVAL_MS = 1_000;
 const MAX_POLLS = 600;
 
-/** Polls until all counts are reached. Messages of a killed process are redelivered after the visibility timeout. */
+/** Messages of a killed process are redelivered after the visibility timeout. */
 async function untilAll(poll: () => Promise<readonly number[]>, wanted: readonly number[]): Promise<void> {
   let seen = await poll();
   for (let polls = 0; polls < MAX_POLLS && seen.join() !== wanted.join(); polls += 1) {

@@ -21,7 +21,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** The first millisecond of a day in which only this suite writes. */
 let unusedDayMs = Date.UTC(2031, 0, 1);
 
-/** Tests the contract of the transition reader, on in-memory DynamoDB and on the DynamoDB API. */
+/** The tests run on in-memory DynamoDB and on the DynamoDB API. */
 export function describeTransitionReader(name: string, make: () => Promise<TransitionReaderUnderTest>): void {
   let made = 0;
   let reader: TransitionReaderUnderTest['reader'];
@@ -56,7 +56,7 @@ export function describeTransitionReader(name: string, make: () => Promise<Trans
       ]);
     });
 
-    /** Appends a payment per offset. Each succeeds on an unused day, at its offset from the start of that day. */
+    /** Each payment succeeds on an unused day, at its offset from the start of that day. */
     async function succeedAt(offsetsMs: readonly number[]): Promise<{ dayMs: number; places: OutcomePlace[] }> {
       unusedDayMs += 30 * DAY_MS;
       const places: OutcomePlace[] = [];

@@ -23,7 +23,7 @@ beforeEach(() => {
   [stops, failures] = [[], []];
 });
 
-/** Returns the outbox rows of two transitions that were created now, as the database returns them. */
+/** The rows are as the database returns them. */
 function waitingRows(): readonly Row[] {
   const pending = pendingTransition(id);
   const paid = outcomeTransition(pending, { kind: 'succeeded', chargeId: 'ch_1' });
@@ -87,7 +87,6 @@ describe('a chain with a row that this code cannot read', () => {
 });
 
 describe('a chain with a row that DynamoDB refuses', () => {
-  /** Returns a client that throws the error for each DynamoDB transaction with the chain's second row. */
   const refusing = (error: Error) =>
     stores.database.clientWith(async (_command, apply, sent) => {
       const { TransactItems = [] } = sent instanceof TransactWriteCommand ? sent.input : {};
