@@ -1,4 +1,3 @@
-/** Tests the result of a statement that was repeated after faults. */
 import { describe, expect, test } from '@jest/globals';
 import { faultAnswer } from '../../lambdas/http/http-answer.ts';
 import { AmbiguousError, RetryableError, TerminalError } from '../../lambdas/kernel/faults.ts';
@@ -17,10 +16,8 @@ const CONFLICT = new RetryableError(DatabaseFault.conflict, 'a concurrent transa
 const REFUSED = new TerminalError(DatabaseFault.refused, 'the statement was refused');
 const TAKEN = new UniqueViolation('transition_pkey');
 
-/** Returns more failures than a statement has attempts. */
 const always = (error: Error): readonly Error[] => Array.from({ length: MAX_ATTEMPTS + 1 }, () => error);
 
-/** Returns tools whose statements fail with these errors, one after the other, and then return a row. */
 function failingWith(...errors: readonly Error[]): PostgresTools & { readonly attempts: () => number } {
   let attempts = 0;
   const run = async () => {

@@ -45,19 +45,16 @@ afterAll(async () => {
 const INCREASE_A = sql("UPDATE account SET balance = balance + 1 WHERE id = 'a'");
 const INCREASE_B = sql("UPDATE account SET balance = balance + 1 WHERE id = 'b'");
 
-/** Returns the balances of the two accounts. */
 async function balances(): Promise<readonly unknown[]> {
   const rows = await administrator.query('SELECT balance FROM payonce.account ORDER BY id');
   return rows.map(({ balance }) => Number(balance));
 }
 
-/** Returns the id of the server process that serves the session. */
 async function session(runner: Runner): Promise<unknown> {
   const [row] = await runner.run(sql('SELECT pg_backend_pid() AS pid'));
   return row?.['pid'];
 }
 
-/** Returns a promise and the function that resolves it. */
 function gate() {
   return Promise.withResolvers<void>();
 }

@@ -12,7 +12,7 @@ export const DSQL_LIMITS = { rows: 3_000, bytes: 10 * 1_024 * 1_024 } as const;
 const CHANGED = sql(`SELECT coalesce(sum(n_tup_ins + n_tup_upd + n_tup_del), 0)::bigint AS rows
   FROM pg_stat_xact_user_tables`);
 
-/** Runs the only statement of a transaction. @throws Error if it exceeds a limit of Aurora DSQL */
+/** Throws an Error if the statement exceeds a limit of Aurora DSQL. */
 export async function runAsOnDsql(transaction: Runner, statement: Statement): Promise<readonly Row[]> {
   const [before] = await transaction.run(CHANGED);
   const rows = await transaction.run(statement);
@@ -26,8 +26,8 @@ export async function runAsOnDsql(transaction: Runner, statement: Statement): Pr
 }
 
 /**
- * Returns a database in which the first attempt of each statement fails with a serialization error and is rolled back,
- * the second one commits but its response is lost, and the third one succeeds.
+ * The first attempt of each statement fails with a serialization error and is rolled back, the second one commits but
+ * its response is lost, and the third one succeeds.
  */
 function withFaultsAtEachStatement(database: Database): Database {
   const attempts = new WeakMap<Statement, number>();

@@ -35,7 +35,7 @@ function refusedIn(text: string): string | undefined {
   return REFUSED.map(([pattern]) => pattern.exec(text)?.[0]).find((found) => found !== undefined);
 }
 
-/** Returns the strings of a source file, without comments. They include all SQL statements. */
+/** The strings include all SQL statements. */
 function stringsOf(path: string): readonly string[] {
   const source = ts.createSourceFile(path, readFileSync(path, 'utf8'), ts.ScriptTarget.Latest);
   const found: string[] = [];

@@ -16,7 +16,6 @@ beforeAll(async () => {
 });
 afterAll(() => databases.close());
 
-/** Statement that identifies the connection on which it runs. */
 const SESSION = sql('SELECT pg_backend_pid() AS pid');
 
 describe('a connection', () => {

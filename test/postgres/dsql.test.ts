@@ -1,4 +1,3 @@
-/** Tests the connection to Aurora DSQL and the preparation of a cluster, without a server. */
 import { describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import type { Runner } from '../../lambdas/postgres/database.ts';
@@ -74,10 +73,7 @@ const MIGRATIONS = [
 ];
 const role = (name: string): string => `arn:aws:iam::111122223333:role/${name}`;
 
-/**
- * A fake cluster. It records statements, database roles and grants to IAM roles, but executes nothing. The first
- * attempt of each write fails, as if the schema had changed.
- */
+/** Executes nothing. The first attempt of each write fails, as if the schema had changed. */
 class Cluster implements Runner {
   readonly statements: string[] = [];
   readonly roles: string[] = [];

@@ -3,7 +3,6 @@ import { DatabaseError } from 'pg';
 import { UniqueViolation } from '../../lambdas/postgres/database.ts';
 import { faultOf, faultOfConnecting, isUsableAfter, sqlState } from '../../lambdas/postgres/faults.ts';
 
-/** Creates the driver's error for a SQLSTATE. */
 function errorOf(code: string, details: object = {}): DatabaseError {
   return Object.assign(new DatabaseError(`the server's message`, 0, 'error'), { severity: 'ERROR', code, ...details });
 }

@@ -58,7 +58,6 @@ async function problems(migrations: readonly Migration[] = BOTH): Promise<readon
   return found.map(({ code }) => code);
 }
 
-/** Returns the columns and indexes of the schema. */
 async function structure(): Promise<unknown> {
   return [
     await administrator.query(`SELECT table_name, column_name, data_type, is_nullable
@@ -67,7 +66,7 @@ async function structure(): Promise<unknown> {
   ];
 }
 
-/** Returns a database that executes all statements, but throws after it has executed the one with this number. */
+/** Throws after it has executed the statement with this number. */
 function failingAfter(database: Runner, statements: number, failure: Error): Runner & { count: number } {
   const failing = {
     count: 0,

@@ -5,17 +5,14 @@ import { parseServerUrl, type Server } from '../../lambdas/postgres/server.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { until } from '../support/until.ts';
 
-/** Returns credentials that never change. */
 export function fixed(server: Server): ConnectionOptions['credentials'] {
   return { current: async () => server, renewed: async () => undefined };
 }
 
-/** Creates an unnamed statement. */
 export function sql(text: string, ...values: readonly unknown[]): Statement {
   return { name: '', text, values };
 }
 
-/** Opens databases for tests, and closes them all. */
 export class Databases {
   readonly #open: OpenDatabase[] = [];
 
@@ -49,10 +46,7 @@ export class Administrator {
     return rows;
   }
 
-  /**
-   * Waits until at least `count` other sessions of the database run a statement that contains the text, and have this
-   * state or type of wait.
-   */
+  /** The sessions run a statement that contains `text`. `state` is their state or their type of wait. */
   async awaitSessions(text: string, state: string, count = 1): Promise<void> {
     await until(async () => {
       const rows = await this.query(
@@ -64,14 +58,12 @@ export class Administrator {
     });
   }
 
-  /** Ends all other sessions of this database, and waits until they are gone. */
   async endSessions(): Promise<void> {
     const others = 'FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()';
     await this.query(`SELECT pg_terminate_backend(pid) ${others}`);
     await until(async () => (await this.query(`SELECT pid ${others}`)).length === 0 || undefined);
   }
 
-  /** Waits until a role has no session. */
   async awaitNoSession(role: string): Promise<void> {
     const sessions = (): Promise<readonly Row[]> =>
       this.query('SELECT pid FROM pg_stat_activity WHERE usename = $1', [role]);

@@ -16,7 +16,6 @@ type Fault =
   /** Forwards the request, but no part of the response. The connection stays open. */
   | 'hold response';
 
-/** A proxy in front of a PostgreSQL server that loses messages, falls silent, or terminates TLS. */
 export class PostgresProxy {
   /** Number of connections that clients have opened. */
   opened = 0;
@@ -39,7 +38,6 @@ export class PostgresProxy {
     return proxy;
   }
 
-  /** Returns the target's URL with the proxy's address. */
   url(host = '127.0.0.1'): string {
     const url = new URL(this.#target);
     url.host = `${host}:${this.#port}`;

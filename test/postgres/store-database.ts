@@ -13,10 +13,9 @@ import { asUser, startPostgres } from '../support/postgres.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { fixed, sql } from './postgres-fixture.ts';
 
-/** The role of the functions on a test server. */
 const ROLE = 'payonce_functions';
 
-/** A database, opened with the functions' role. */
+/** Opened with the functions' role. */
 export interface StoreDatabase extends OpenDatabase {
   /** A connection as the owner of the tables, for statements that the functions' role must not run. */
   readonly owner: OpenDatabase;
@@ -25,10 +24,8 @@ export interface StoreDatabase extends OpenDatabase {
 type Options = Pick<ConnectionOptions, 'connections' | 'isolation' | 'statementMs'>;
 
 /**
- * Creates a database with Payonce's tables and the role of the functions, on the PostgreSQL server of the test run.
- *
  * @param clock the clock of the migrations. The time of the first migration identifies the database.
- *   @default all databases have the same identity
+ * @default all databases have the same identity
  * @returns the connection URL of the owner of the tables
  */
 export async function createDatabase(clock: Clock = new SimulatedClock()): Promise<string> {
@@ -37,7 +34,6 @@ export async function createDatabase(clock: Clock = new SimulatedClock()): Promi
   return url;
 }
 
-/** Creates Payonce's tables and the role of the functions. */
 export async function prepareDatabase(url: string, clock: Clock): Promise<void> {
   const database = openUrl(url);
   try {
@@ -48,7 +44,7 @@ export async function prepareDatabase(url: string, clock: Clock): Promise<void> 
   }
 }
 
-/** Creates a role whose password is its name, unless another test file has created it on the same server. */
+/** Another test file may have created the role on the same server. */
 export async function createRole(database: Database, name: string): Promise<void> {
   const hasRole = async (): Promise<boolean> =>
     (await database.run(sql('SELECT FROM pg_roles WHERE rolname = $1', name))).length > 0;
@@ -58,7 +54,6 @@ export async function createRole(database: Database, name: string): Promise<void
   });
 }
 
-/** Returns the connection URL of the functions' role. */
 export function asFunctions(url: string): string {
   return asUser(url, ROLE, ROLE);
 }
@@ -78,13 +73,11 @@ export function openTestDatabase(url: string, options: Options = {}): StoreDatab
   };
 }
 
-/** Opens a database as the user in the URL. @default 8 connections */
 export function openUrl(url: string, options: Options = {}): OpenDatabase {
   const credentials = fixed(parseServerUrl(url));
   return openDatabase({ connections: 8, ...options, credentials, clock: { nowMs: () => Date.now() } });
 }
 
-/** Returns a database that executes each statement, and waits for `beforeCommit` before the commit. */
 export function heldBeforeCommit(database: Database, beforeCommit: () => Promise<void>): Database {
   return {
     run: (statement) =>
@@ -107,7 +100,7 @@ export const ERRORS: FaultErrors = {
   ambiguous: () => new AmbiguousError(DatabaseFault.ambiguous, 'injected loss of the response to COMMIT'),
 };
 
-/** Returns the database as a process uses it. Each statement or transaction fails if the process's plan has a fault. */
+/** Each statement or transaction fails if the process's plan has a fault. */
 export function databaseOf(actor: Pick<Actor, 'call'>, database: Database): Database {
   return {
     run: (statement) => actor.call(statement.name, ERRORS, () => database.run(statement)),

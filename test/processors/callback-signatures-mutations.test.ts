@@ -12,7 +12,6 @@ import {
   type Signing,
 } from './signature-schemes.ts';
 
-/** The inputs of a verification. */
 interface Presented {
   readonly headers: Readonly<Record<string, readonly string[]>>;
   readonly body: Buffer;
@@ -34,11 +33,11 @@ const bodies = fc.oneof(
   fc.uint8Array({ minLength: 1, maxLength: 200 }).map((body) => Buffer.from(body)),
 );
 
-/** Random input of a mutation, which fast-check can shrink. */
+/** Random input that fast-check can shrink. */
 interface Draw extends Signing {
   readonly otherSecret: string;
   readonly offsetS: number;
-  /** An arbitrary number, used modulo the number of choices. */
+  /** Used modulo the number of choices. */
   readonly place: number;
   readonly bit: number;
 }
@@ -67,7 +66,6 @@ function presented(name: SignatureSchemeName, draw: Draw): Presented {
   };
 }
 
-/** Changes the value of a randomly chosen header. */
 function changeHeader(good: Presented, draw: Draw, change: (value: string) => readonly string[]): Presented {
   const names = Object.keys(good.headers);
   const name = names[draw.place % names.length] ?? '';
@@ -92,7 +90,6 @@ function changeSignature(
   return { ...good, headers: Object.fromEntries(headers) };
 }
 
-/** Replaces the first match of `text` in the value of each header. */
 function replaceInHeaders(good: Presented, text: string | RegExp, replacement: string): Presented {
   const headers = Object.entries(good.headers).map(
     ([header, values]): HeaderEntry => [header, values.map((value) => value.replace(text, replacement))],
@@ -111,8 +108,7 @@ const flipText = (text: string, { place, bit }: Draw) =>
   flipBit(Buffer.from(text, 'latin1'), place, bit).toString('latin1');
 
 /**
- * Serializes the JSON value to different bytes, as proxies that parse bodies may. Adds a space if the body is not JSON,
- * or its bytes would stay the same.
+ * Proxies that parse bodies may do the same. Adds a space if the body is not JSON, or its bytes would stay the same.
  */
 function reserialised(body: Buffer): Buffer {
   try {
@@ -172,7 +168,7 @@ const MUTATIONS: Readonly<Record<string, Mutation>> = {
 
 const VERSION = /\bv1(?=[=,])/;
 
-/** Returns mutations of the version and of the time in the headers. Omits a part that the headers do not contain. */
+/** Omits a part that the headers do not contain. */
 function mutationsOfParts(name: SignatureSchemeName): Readonly<Record<string, Mutation>> {
   const timeIn = ({ atS }: Pick<Draw, 'atS'>) => new RegExp(`\\b${atS}`);
   const sample = { secret: SIGNERS[name].secrets[0], id: 'msg_1', atS: 1_772_366_400, body: Buffer.from('{}') };
@@ -187,7 +183,7 @@ function mutationsOfParts(name: SignatureSchemeName): Readonly<Record<string, Mu
   });
 }
 
-/** Detects a mutation that changes nothing, such as a change of letter case in a signature without letters. */
+/** For example, a change of letter case in a signature without letters changes nothing. */
 function same(left: Presented, right: Presented): boolean {
   return JSON.stringify(left) === JSON.stringify(right);
 }
@@ -203,7 +199,6 @@ async function accepted(
   return kind === 'valid';
 }
 
-/** Number of runs for each scheme. */
 const RUNS = whole(10_000, { slice: 200 });
 
 afterEach(() => {

@@ -42,10 +42,7 @@ const callback = (headers: Headers, body: Uint8Array = BODY): SignedCallback => 
   header: (name) => [headers[name] ?? []].flat(),
 });
 
-/**
- * Verifies a callback, and returns `valid` or the reason of the refusal. Also sets the system clock to the time of the
- * verification, because the Standard Webhooks package reads that clock.
- */
+/** Also sets the system clock, because the Standard Webhooks package reads it. */
 async function verdict(
   name: SignatureSchemeName,
   headers: Headers,

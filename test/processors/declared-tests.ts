@@ -5,10 +5,7 @@ interface DeclaredTests {
   readonly test: (title: string, body: () => Promise<void>) => void;
 }
 
-/**
- * Returns Jest's functions for the tests of an ability, or functions that skip them if it is not declared.
- * @param otherwise the reason for the skip, which is added to the titles of skipped tests
- */
+/** @param otherwise the reason for the skip, which is added to the titles of skipped tests */
 export function testsOf(isDeclared: boolean, otherwise: string): DeclaredTests {
   if (isDeclared) return { describe, test };
   const skipped = (title: string) => `${title} (skipped: ${otherwise})`;

@@ -21,7 +21,7 @@ afterEach(async () => {
   server = undefined;
 });
 
-/** Sends a charge to a processor that does not respond. @returns the logged warnings */
+/** The processor does not respond. @returns the logged warnings */
 async function warningsOf([, processor, secret]: (typeof CALLED)[number], url: string): Promise<unknown[]> {
   const warnings: unknown[] = [];
   const client = { send: async () => ({ SecretString: 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw' }) };

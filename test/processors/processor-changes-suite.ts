@@ -4,10 +4,9 @@ import type { ChangeOrder, ChargeChange, ChargeOrder, Processor } from '../../la
 import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { testsOf } from './declared-tests.ts';
 
-/** A processor, and access to the charges in its books. */
 export interface ChangeableProcessor extends AsyncDisposable {
   readonly processor: Processor;
-  /** Returns a charge's state, with amounts in minor units and refunds oldest first. */
+  /** Amounts are in minor units, and refunds are oldest first. */
   stateOf(chargeId: string): Promise<ChargeState>;
   /** Makes the next `count` changes behave like the first request of a charge with the test token `source`. */
   failNextChange(count: number, source: string): Promise<void>;
@@ -22,10 +21,7 @@ interface ChargeState {
 const LIMIT = { timeoutMs: 600_000 };
 const AMOUNT = 1_999;
 
-/**
- * Tests the contract of every processor adapter for captures, voids and refunds.
- * @param declared the abilities that the processor's contract declares; tests of other abilities are skipped
- */
+/** @param declared the abilities that the processor's contract declares; tests of other abilities are skipped */
 export function describeChanges(
   name: string,
   declared: Processor['abilities'],

@@ -8,7 +8,6 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 
 const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status }) => status).toSorted((a, b) => a - b);
 
-/** Tests the contract of the sandbox processor for captures, voids and refunds, with one kind of books. */
 export function describeSandboxChanges(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox processor with ${booksKind} books, changing charges,`, () => {
     let sandbox: TestSandbox;

@@ -20,10 +20,7 @@ const statusesOf = (answers: readonly SandboxAnswer[]) => answers.map(({ status 
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/**
- * Tests the contract of the sandbox processor with one kind of books (the store of its charges). Each test uses its own
- * key and payment.
- */
+/** Each test uses its own key and payment. */
 export function describeSandbox(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox processor with ${booksKind} books`, () => {
     let sandbox: TestSandbox;

@@ -4,7 +4,6 @@ import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processo
 import { freshOrder } from '../orders/sandbox-orders.ts';
 import { testsOf } from './declared-tests.ts';
 
-/** A processor, and access to its own list of charges. */
 export interface ProcessorUnderTest extends AsyncDisposable {
   readonly processor: Processor;
   chargesOf(paymentId: string): Promise<readonly { readonly id: string; readonly status: string }[]>;
@@ -15,10 +14,7 @@ export interface ProcessorUnderTest extends AsyncDisposable {
 
 const LIMIT = { timeoutMs: 600_000 };
 
-/**
- * Tests the contract of every processor adapter.
- * @param declared the abilities that the processor's contract declares; tests of other abilities are skipped
- */
+/** @param declared the abilities that the processor's contract declares; tests of other abilities are skipped */
 export function describeProcessor(
   name: string,
   declared: Processor['abilities'],

@@ -7,7 +7,6 @@ import { SCHEMES, SIGNATURE_SCHEMES } from './signature-schemes.ts';
 
 const repeated = (values: readonly string[]) => values.filter((value, index) => values.indexOf(value) !== index);
 
-/** Returns an instruction for each contract suite that no test file of this processor imports. */
 function missingSuites(folder: string): readonly string[] {
   const pattern = `test/processors/${folder}-*.test.ts`;
   const tests = globSync(pattern).map((file) => readFileSync(file, 'utf8'));

@@ -4,8 +4,8 @@ import { createStripeBooks } from '../../lambdas/processors/stripe/stripe-books.
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 /**
- * Returns Stripe's books with retries, without and with a circuit breaker. Their requests get these responses in order,
- * then the last response again. `asked` contains the times of the requests, in milliseconds.
+ * The requests get these responses in order, then the last response again. `asked` contains the times of the requests,
+ * in milliseconds.
  */
 function booksAnswering(...answers: readonly { readonly status: number; readonly retryAfter?: string }[]) {
   let nowMs = 0;

@@ -36,7 +36,6 @@ describeProcessor('sandbox client over HTTP', sandboxContract.abilities, async (
   };
 });
 
-/** Returns the charge that the response to `order` contains if there is no fault. */
 const chargeFor = (order: ChargeOrder) => ({
   id: 'ch_1',
   object: 'charge',

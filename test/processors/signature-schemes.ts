@@ -14,7 +14,6 @@ export interface Signing {
 
 export type SignedHeaders = Readonly<Record<string, string>>;
 
-/** A sender of callbacks with one scheme. */
 interface SignerExample {
   /** An old and a new secret, which are both active during a rotation. */
   readonly secrets: readonly [string, string];
@@ -24,7 +23,6 @@ interface SignerExample {
   readonly sign: (signing: Signing) => SignedHeaders;
 }
 
-/** Returns an HMAC over `start`, followed by the body. */
 export const hmac = (key: string | Buffer, start: string, body: Buffer, algorithm = 'sha256') =>
   createHmac(algorithm, key).update(Buffer.concat([Buffer.from(start), body]));
 const inHexadecimal = ({ secret, atS, body }: Signing) => `t=${atS},v1=${hmac(secret, `${atS}.`, body).digest('hex')}`;

@@ -257,7 +257,6 @@ describe('Stripe’s books', () => {
   const ofMonth = 'list all charges of a month exactly once, oldest first, regardless of their distribution over time';
   inTurn(test, { place: 0, of: 4, otherwise: test.skip })(ofMonth, async () => {
     const ids: string[] = [];
-    // At first, 150 charges are created within one second, then 120 at intervals of three seconds, and 20 once a day.
     const gaps = [
       ...Array<number>(150).fill(0),
       ...Array<number>(120).fill(3_000),
@@ -345,7 +344,6 @@ describe('Stripe’s books', () => {
     for (let at = 0; at < 60; at += 1) {
       const { chargeId } = await charged();
       made.push({ chargeId, disputeId: double.books.dispute(chargeId, 500, 'lost') });
-      // Creates three charges in each second.
       if (at % 3 === 2) double.advance(1_000);
     }
     const slow = booksBy((call) => {

@@ -43,7 +43,7 @@ const APPROVALS = new Set(['pm_card_authenticationRequired', 'pm_card_threeDSecu
 const CARDS = new Set(['pm_card_visa', 'pm_card_pendingRefund', 'pm_card_refundFail']);
 const LATER = new Set(['pm_usBankAccount_success']);
 
-/** PaymentIntents, refunds and disputes under Stripe's documented rules, without HTTP and without idempotency keys. */
+/** Follows Stripe's documented rules, without HTTP and without idempotency keys. */
 export class StripeDoubleBooks {
   readonly intents = new Map<string, DoubleIntent>();
   readonly #options: BooksOptions;
@@ -261,7 +261,7 @@ export class StripeDoubleBooks {
 
   // ------------------------------------------------------------------------ changes at Stripe without an API call
 
-  /** Settles an intent: the payer approves or refuses, or the bank reports the outcome of an asynchronous payment. */
+  /** The payer approves or refuses, or the bank reports the outcome of an asynchronous payment. */
   settle(intentId: string, how: 'approved' | 'refused'): void {
     const intent = this.#known(intentId);
     if (how === 'approved') this.#take(intent);
@@ -294,11 +294,7 @@ export class StripeDoubleBooks {
     });
   }
 
-  /**
-   * Books these fees for each refund of a charge.
-   *
-   * @param fees the fees of one refund: one for the refund itself and, if the refund failed, one for the failure
-   */
+  /** @param fees the fees of one refund: one for the refund itself and, if the refund failed, one for the failure */
   bookRefunds(intentId: string, ...fees: readonly DoubleFee[]): void {
     for (const refund of this.#known(intentId).refunds) refund.fees = [...fees];
   }
@@ -310,18 +306,14 @@ export class StripeDoubleBooks {
     refund.failure_reason = 'lost_or_stolen_card';
   }
 
-  /** Books the fee of a charge, which may happen later than the charge. */
+  /** The fee may be booked later than the charge. */
   bookFee(intentId: string, fee: DoubleFee): void {
     const intent = this.#known(intentId);
     if (intent.charge === undefined) throw new Error('the intent has no charge, so it cannot have a fee');
     intent.charge = { ...intent.charge, fee };
   }
 
-  /**
-   * Adds a dispute with this status at Stripe, and returns its id.
-   * @param inCurrency currency of the dispute, by default the charge's currency
-   * @param fees fees of the dispute, by default none
-   */
+  /** Returns the id of the dispute. @param inCurrency by default, the charge's currency */
   dispute(
     intentId: string,
     amount: number,

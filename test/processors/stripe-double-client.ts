@@ -13,7 +13,6 @@ interface ClientChanges {
   readonly breaker?: { readonly consecutiveFailures: number; readonly openForMs: number };
 }
 
-/** Connects the Stripe adapter to an address, with the double's key. */
 export function clientAt(baseUrl: string, changes: ClientChanges = {}): Processor {
   return createStripeClient({
     apiKey: async () => DOUBLE_KEY,

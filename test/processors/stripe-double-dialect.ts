@@ -25,7 +25,7 @@ const TROUBLES: Readonly<Record<string, SourceTrouble>> = {
   tok_unauthorized: { trouble: 'unauthorized', always: true },
 };
 
-/** Returns a sender that times out immediately if the double does not respond. */
+/** Times out immediately if the double does not respond. */
 export function timeOutOnSilence(double: StripeDouble): SendRequest {
   return async (call) => {
     if (double.nextSilence() === undefined) return callOnce(call);
@@ -41,8 +41,8 @@ export function timeOutOnSilence(double: StripeDouble): SendRequest {
 }
 
 /**
- * Adapts the Stripe adapter to the contract suites: translates the sandbox's test tokens to Stripe's, and Stripe's
- * refusals to the sandbox's. Does not change the behavior of the adapter.
+ * Translates the sandbox's test tokens to Stripe's, and Stripe's refusals to the sandbox's. Does not change the
+ * behavior of the adapter.
  */
 export function translateToSandbox(stripe: Processor, double: StripeDouble): Processor {
   const met = new Set<string>();

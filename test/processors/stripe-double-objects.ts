@@ -9,10 +9,7 @@ export interface DoubleRefund {
   readonly metadata: Readonly<Record<string, string>>;
   status: 'pending' | 'requires_action' | 'succeeded' | 'failed' | 'canceled';
   failure_reason?: string;
-  /**
-   * Fees of the refund's balance transactions: one for the refund itself and, if the refund failed, one for the
-   * failure.
-   */
+  /** One fee for the refund itself and, if the refund failed, one for the failure. */
   fees: DoubleFee[];
 }
 
@@ -29,7 +26,7 @@ interface DoubleDispute {
   readonly balance_transactions: DoubleFee[];
 }
 
-/** Fee of a balance transaction, in the account's settlement currency. */
+/** In the account's settlement currency. */
 export interface DoubleFee {
   readonly fee: number;
   readonly currency: string;
@@ -59,7 +56,6 @@ export interface DoubleIntent {
   readonly payment_method: string;
   readonly metadata: Readonly<Record<string, string>>;
   readonly created: number;
-  /** Time at which the intent becomes searchable, in Unix milliseconds. */
   readonly searchableAtMs: number;
   status: string;
   cancellation_reason: string | null;
@@ -82,7 +78,6 @@ export function renderIntent(intent: DoubleIntent, expand: readonly string[]): o
   };
 }
 
-/** Renders a refund as Stripe's API does. @param expand the fields to expand */
 export function renderRefund({ fees, ...refund }: DoubleRefund, expand: readonly string[]): object {
   const booked = (name: string, fee: DoubleFee | undefined) => {
     if (fee === undefined) return null;

@@ -10,10 +10,7 @@ export type StripeTrouble =
   | 'silent_before'
   /** The call is applied, and gets no response. */
   | 'silent_after'
-  /**
-   * `error_before`: the call is not applied. `error_after`: the call is applied. Either way, the response is a 500,
-   * which is stored under the idempotency key, as at Stripe.
-   */
+  /** The response is a 500, which is stored under the idempotency key, as at Stripe. */
   | 'error_before'
   | 'error_after'
   /** A gateway in front of the API returns 503: the call is neither applied nor stored under the key. */
@@ -54,7 +51,7 @@ export interface StripeDoubleOptions {
 
 export interface StripeDouble extends AsyncDisposable {
   readonly url: string;
-  /** All calls, in order of arrival. */
+  /** In order of arrival. */
   readonly calls: readonly RecordedCall[];
   readonly books: StripeDoubleBooks;
   readonly clock: { nowMs(): number };
@@ -65,9 +62,8 @@ export interface StripeDouble extends AsyncDisposable {
   nextSilence(): 'silent_before' | 'silent_after' | undefined;
   /** Resolves when the next call gets no response. */
   silence(): Promise<void>;
-  /** Unblocks the calls that the fault `held` blocked. */
   release(): void;
-  /** Signs a callback as Stripe does. Returns the body and the signature header. */
+  /** Signs a callback as Stripe does. */
   event(type: string, object: object): { readonly body: Buffer; readonly headers: Record<string, string> };
   intentsOf(paymentId: string): readonly DoubleIntent[];
 }
@@ -271,10 +267,7 @@ class Double {
     return answer;
   }
 
-  /**
-   * Executes a call. Returns a copy of the object, so that later changes to the object do not change the stored
-   * response.
-   */
+  /** Returns a copy of the object, so that later changes to the object do not change the stored response. */
   #execute({ method, path, params }: RecordedCall): DoubleAnswer {
     if (path === '/v1/account') return { status: 200, body: { id: this.#account, object: 'account' }, began: false };
     const { status, body, began } = this.books.answer(method, path, params);

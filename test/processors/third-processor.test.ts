@@ -40,7 +40,7 @@ const environment = (url: string) => ({
   ]),
 });
 
-/** Returns the payments API and the callbacks API of one deployment, with a common store. */
+/** The two APIs have a common store. */
 async function deployed(double: TillhouseDouble) {
   const config = readCallbacksConfig(environment(double.url), REGISTRY);
   const clock = new SimulatedClock();

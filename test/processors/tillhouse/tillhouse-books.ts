@@ -36,7 +36,7 @@ export function createTillhouseBooks(
   };
 }
 
-/** Converts a sale to a processor charge. The sale's id is the operation id of the charge request. */
+/** The sale's id is the operation id of the charge request. */
 export function processorCharge({ id, payment, cents, currency, state, returns, made }: Sale): ProcessorCharge {
   const paymentId = parsePaymentId(payment);
   return {

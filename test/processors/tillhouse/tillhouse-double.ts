@@ -6,7 +6,7 @@ import { seal } from './tillhouse-seal.ts';
 export interface TillhouseDouble extends AsyncDisposable {
   readonly url: string;
   readonly sales: readonly Sale[];
-  /** Settles a pending sale as paid. @returns Tillhouse's notification */
+  /** @returns Tillhouse's notification */
   paid(saleId: string, nowMs: number): { readonly body: string; readonly headers: Readonly<Record<string, string>> };
 }
 
@@ -23,10 +23,7 @@ interface Reply {
 
 const NOT_FOUND: Reply = { status: 404, body: {} };
 
-/**
- * Serves Tillhouse's API in this process, with its own books. A request with a known name gets the stored sale or
- * return.
- */
+/** A request with a known name gets the stored sale or return. */
 export async function serveTillhouse({ shop, key, sealSecret }: Keys): Promise<TillhouseDouble> {
   const sales = new Map<string, Sale>();
   const answer = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {

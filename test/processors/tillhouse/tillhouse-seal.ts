@@ -9,10 +9,6 @@ import {
 
 const FORM = new RegExp(`^(${UNIX_SECONDS})\\.([0-9A-Za-z_-]{86})$`);
 
-/**
- * Computes the HMAC-SHA512 of the time and the body.
- * @returns the signature header, which also contains the time
- */
 export function seal(secret: string, seconds: number, body: Uint8Array): string {
   const mac = createHmac('sha512', secret).update(`${seconds}\n`).update(body).digest('base64url');
   return `${seconds}.${mac}`;
