@@ -37,7 +37,6 @@ describe('while the copies of one of two databases are behind', () => {
     harness.wait(20);
   });
 
-  /** Returns an index of outcomes without those for which `isMissing` returns true. */
   const without = (isMissing: (outcome: OutcomePlace) => boolean): Pick<ReconcileTools, 'outcomes'> => {
     const { ledger } = harness.store;
     return {

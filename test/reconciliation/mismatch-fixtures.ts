@@ -3,7 +3,6 @@ import type { Mismatch } from '../../lambdas/reconciliation/domain/compare-books
 import type { ComparisonSubject } from '../../lambdas/reconciliation/domain/mismatch-view.ts';
 import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
-/** Returns a compared payment of `ten_desk`, created on 1 March 2026 by default. */
 export function comparedPayment(key: string, changes: Partial<ComparisonSubject> = {}): ComparisonSubject {
   return {
     books: { name: 'sandbox', mode: 'test', account: 'sandbox' },

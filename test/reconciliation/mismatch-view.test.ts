@@ -16,7 +16,6 @@ beforeEach(() => {
 
 const keep = (atMs: number, mismatch = differsBy(1700), about = comparedPayment('k'), store = views) =>
   recordComparison({ views: store, digest: systemDigest }, about, mismatch, atMs);
-/** Records a comparison without a difference. */
 const agree = (atMs: number) =>
   recordComparison({ views, digest: systemDigest }, comparedPayment('k'), undefined, atMs);
 const bodies = () => views.all().map((row) => openMismatchOf(row));

@@ -24,7 +24,6 @@ import { TABLES } from '../world/tables.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Runs the scheduled comparisons on a simulated store, processor and clock, with direct access to the processor. */
 export class ReconcileHarness extends Api {
   readonly changes: string[] = [];
   readonly counted: MismatchCounts[] = [];
@@ -50,7 +49,6 @@ export class ReconcileHarness extends Api {
     };
   }
 
-  /** Returns tools together with the counts of their DynamoDB reads and processor requests. */
   metered() {
     const { clock, processor, store } = this;
     const counts = { reads: 0, lists: 0, searches: 0, charges: 0 };
@@ -97,16 +95,12 @@ export class ReconcileHarness extends Api {
     return charge;
   }
 
-  /** Creates a charge at the processor without Payonce. */
   makeStrayCharge(paymentId: PaymentId, amountMinor: number, currency = 'EUR'): Promise<ProcessorCharge> {
     const operationId = storedOperationId(`by-hand-${amountMinor}-${currency}`);
     return this.inside.charge({ operationId, paymentId, amountMinor, currency });
   }
 
-  /**
-   * Advances the clock by one day, and compares whole days.
-   * @returns the mismatches between the Ledger and the processor's books
-   */
+  /** Compares whole days, one day later. */
   async mismatches(): Promise<readonly Mismatch[]> {
     this.wait(24 * 60);
     const { done, left, failed } = await this.days();
@@ -129,10 +123,7 @@ export class ReconcileHarness extends Api {
       .map(openMismatchOf);
   }
 
-  /**
-   * Advances the clock to one second after a full minute.
-   * @returns the full minute, which is the run's scheduled time
-   */
+  /** @returns the full minute, which is the run's scheduled time */
   #scheduled(): number {
     const { clock } = this;
     clock.advance(MINUTE_MS - (clock.nowMs() % MINUTE_MS) + 1_000);

@@ -23,7 +23,7 @@ beforeEach(() => {
   harness = new ReconcileHarness();
 });
 
-/** Returns books with one charge per page. Reads each list of the given books only once. */
+/** One charge per page. Reads each list of the given books only once. */
 function paged(books: ProcessorBooks): ProcessorBooks {
   const lists = new Map<string, readonly ProcessorCharge[]>();
   return {
@@ -97,7 +97,6 @@ describe('books that agree', () => {
 });
 
 describe('the mark up to which all outcomes are compared', () => {
-  /** Returns books that list no charges and fail on reads of one kind. */
   const away = (kind: 'readCharge' | 'chargesOfPayment'): ProcessorBooks => ({
     ...harness.processor,
     listCharges: async () => ({ charges: [] }),

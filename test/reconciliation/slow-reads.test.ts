@@ -13,7 +13,6 @@ import { ReconcileHarness } from './reconcile-harness.ts';
 /** Number of payments at the first processor. Their charges are in no list, so they must be read by id. */
 const REFUNDS = 120;
 
-/** Waits an hour, then runs the hourly comparison. */
 async function runAfterAnHour(harness: ReconcileHarness, books: readonly ProcessorBooks[]): Promise<void> {
   const { clock } = harness;
   harness.wait(60);

@@ -14,7 +14,6 @@ beforeEach(() => {
 
 describe('while a processor is unavailable', () => {
   const unavailable = () => new RetryableError('processor_unavailable', 'no response');
-  /** The books of a second processor, whose lists of charges cannot be read. */
   const away = (): ProcessorBooks => ({
     ...harness.processor,
     name: 'second',

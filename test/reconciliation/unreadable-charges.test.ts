@@ -17,7 +17,7 @@ const mark = async () => Number(await harness.store.jobMarks.readMark('reconcile
 const fault = (chargeId: string) =>
   new AmbiguousError('processor_answer_unreadable', `the charge ${chargeId} is unreadable`);
 
-/** Returns books whose list contains an unreadable charge, created one minute after `madeAtMs` (Unix milliseconds). */
+/** The charge is created one minute after `madeAtMs` (Unix milliseconds). */
 function withUnreadable(madeAtMs: number, names: { readonly paymentId?: PaymentId }): ProcessorBooks {
   const createdAtSeconds = Math.floor(madeAtMs / 1000) + 60;
   const unreadable = [{ chargeId: 'ch_odd', ...names, createdAtSeconds, fault: fault('ch_odd') }];

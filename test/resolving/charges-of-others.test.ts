@@ -31,7 +31,6 @@ beforeEach(async () => {
 
 const tools = () => ({ ...world.tools, alarm: (...alarm: string[]) => void alarms.push(alarm) });
 
-/** Runs the resolver and the refund job for stray charges every `every` minutes. */
 async function live(minutes: number, every = 1): Promise<void> {
   for (let minute = 0; minute < minutes; minute += every) {
     await resolveInquiries(tools());
@@ -49,7 +48,7 @@ const deliver = (event: string, charge: string) =>
 const typesOf = async (request: CreatePayment) => (await world.chain(request)).transitions.map(({ type }) => type);
 const paymentOf = async (request: CreatePayment) => (await world.chain(request)).state.payment;
 
-/** Creates a payment whose captured amount differs from the requested amount. @returns the charge id */
+/** The captured amount differs from the requested amount. @returns the charge id */
 async function inReview(): Promise<string> {
   mine = paymentRequest('mine', { source: 'tok_async' });
   await world.pay(mine);
@@ -59,7 +58,7 @@ async function inReview(): Promise<string> {
   return charge;
 }
 
-/** Records the operator's decision that the payment succeeded. The books cannot be read at that time. */
+/** The books cannot be read at the time of the decision. */
 function decideSucceeded(asked: Partial<Omit<AskedDecision, 'kind'>>) {
   const readCharge = () => Promise.reject(new RetryableError('processor_unreachable', 'no'));
   const books = [{ ...world.processor, readCharge }];

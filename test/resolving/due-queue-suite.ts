@@ -5,15 +5,14 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 export interface HoldsUnderTest {
   readonly holds: DueQueue<Hold>;
-  /** Records an effect that adds the hold to the queue. */
   readonly write: (hold: Hold) => Promise<void>;
 }
 
 const T0 = Date.UTC(2026, 2, 1, 12);
-/** Maximum number of pages that a test reads. Suffices for pages of one row, even with the rows of earlier tests. */
+/** Suffices for pages of one row, even with the rows of earlier tests. */
 const MAX_PAGES = 60;
 
-/** Registers the contract tests of every DueQueue, using the queue of holds. */
+/** Uses the queue of holds for the contract of every DueQueue. */
 export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>): void {
   let made = 0;
   let holds: DueQueue<Hold>;
@@ -30,7 +29,6 @@ export function describeHolds(name: string, make: () => Promise<HoldsUnderTest>)
     for (const hold of own) await write(hold);
   });
 
-  /** Lists the rows of this test, page by page. */
   async function listed(beforeMs: number, range: Omit<DueRange, 'cursor'>): Promise<readonly Hold[]> {
     const found: Hold[] = [];
     let cursor: string | undefined;

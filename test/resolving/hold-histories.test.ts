@@ -5,7 +5,7 @@ import { Actor, FaultPlan, type PlannedFault } from '../support/fault-plan.ts';
 import { sliceOf, whole } from '../support/slice.ts';
 import { DAY_MS, HOUR_MS, HoldWorld } from './hold-world.ts';
 
-/** A rival that acts on the hold right before one of the calls of the job `expire-authorizations`. */
+/** Acts on the hold right before one of the calls of the job `expire-authorizations`. */
 type Rival = (world: HoldWorld, plan: FaultPlan) => Promise<unknown>;
 
 const RIVALS: Readonly<Record<string, Rival>> = {
@@ -26,7 +26,7 @@ const RIVALS: Readonly<Record<string, Rival>> = {
   'a concurrent duplicate of the run': (world, plan) => world.expireOrDie(new Actor('doubled', plan)),
 };
 
-/** Number of points at which a rival can act: the maximum number of calls in a run, plus one. */
+/** The maximum number of calls in a run, plus one. */
 const MAX_POINTS = 14;
 
 async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, rival?: Rival): Promise<HistoryRun> {
@@ -49,7 +49,6 @@ async function runHistory(faults: readonly PlannedFault[], rivalAt?: number, riv
   await world.expireOrDie(new Actor('next run', plan));
   await look('after the next run');
   const calls = plan.calm();
-  // Runs the resolver and the expiry job once an hour, for at most three hours, while the queue contains a hold.
   for (let hour = 1; hour <= 3 && world.store.holdsLeft().length > 0; hour += 1) {
     await world.resolveForAnHour();
     await world.expire();

@@ -14,7 +14,6 @@ export const HOUR_MS = 60 * 60_000;
 export const DAY_MS = 24 * HOUR_MS;
 const MINUTE_MS = 60_000;
 
-/** Simulates an authorized payment and the processes that can end its hold. */
 export class HoldWorld extends World {
   readonly request = paymentRequest('held', { capture: 'manual' });
   /** Duration of a read of the processor's books, in milliseconds. */
@@ -45,7 +44,6 @@ export class HoldWorld extends World {
     return sweepJob(job, { nowMs: this.clock.nowMs() });
   }
 
-  /** Runs the expiry job in a process that may crash. */
   async expireOrDie(actor: Actor): Promise<void> {
     await this.expire(actor).catch((error: unknown) => {
       if (!(error instanceof Crash) && !actor.crashed) this.reported.push(error);
@@ -56,7 +54,6 @@ export class HoldWorld extends World {
     return this.change(change(this.request, `merchant-${command.kind}`, command));
   }
 
-  /** Expires the hold at the processor if it is still authorized. Delivers a callback in either case. */
   async expireAtProcessor(): Promise<void> {
     const { chargeId, processor } = this;
     const charge = processor.charges(this.request.paymentId).find((each) => each.chargeId === chargeId);
@@ -69,7 +66,6 @@ export class HoldWorld extends World {
     await this.deliver(callback(`evt_${this.#events}`, this.chargeId));
   }
 
-  /** Runs the resolver for one hour, and skips runs on an empty queue. */
   async resolveForAnHour(): Promise<void> {
     const { tools, store } = this;
     for (let half = 0; half < 2; half += 1) {
@@ -86,7 +82,7 @@ export class HoldWorld extends World {
     return this.typesOf(this.request);
   }
 
-  /** Lists violations of the guarantees. If `quiet`, also lists unfinished work and a wrong result of the hold. */
+  /** With `quiet`, also lists unfinished work and a wrong result of the hold. */
   async violations(quiet = false): Promise<readonly string[]> {
     const { transitions, state } = await this.chain(this.request);
     const { payment } = state;

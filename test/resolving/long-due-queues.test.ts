@@ -31,7 +31,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const LONG_MS = 600_000;
 
-/** Number of other entries in a queue. A slice has fewer entries, but each of its simulated reads takes longer. */
+/** A slice has fewer entries, but each of its simulated reads takes longer. */
 const ENTRIES = whole(25_000, { slice: 250 });
 
 let harness: World;
@@ -48,7 +48,7 @@ const put = (Item: Record<string, unknown>) =>
   harness.store.database.client.send(new PutCommand({ TableName: TABLES.registry, Item }));
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
 
-/** Runs the job every hour, page by page, as its worker does. A run starts no page after its maximum duration. */
+/** A run starts no page after its maximum duration. */
 async function runHourly<Thing>(jobId: string, hours: number, job: Job<Thing>): Promise<void> {
   const { clock } = harness;
   for (let hour = 0; hour < hours; hour += 1) {
@@ -64,7 +64,7 @@ async function runHourly<Thing>(jobId: string, hours: number, job: Job<Thing>): 
   }
 }
 
-/** Simulates a read that takes this time. Concurrent reads take the time only once. */
+/** Concurrent reads take the time only once. */
 async function take(ms: number): Promise<void> {
   const endMs = harness.clock.nowMs() + ms;
   await new Promise(setImmediate);

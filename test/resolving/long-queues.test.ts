@@ -31,12 +31,12 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Number of entries in a queue, and maximum number of reads per run. */
+/** `looks` is the maximum number of reads per run. */
 const { entries: ENTRIES, looks: LOOKS } = whole(
   { entries: 25_000, looks: 1_000 },
   { slice: { entries: 250, looks: 10 } },
 );
-/** Duration of one read, in milliseconds. All reads of a run together take 11 seconds. */
+/** All reads of a run together take 11 seconds. */
 const LOOK_MS = 11_000 / LOOKS;
 /** Time in which one run a minute reads all entries once, in milliseconds. */
 const ALLOWANCE_MS = Math.ceil(ENTRIES / LOOKS) * MINUTE_MS;
@@ -62,11 +62,11 @@ const put = (Item: Record<string, unknown>, TableName: string = TABLES.registry)
   return harness.store.database.client.send(new PutCommand({ TableName, Item }));
 };
 const names = (prefix: string, count = ENTRIES) => Array.from({ length: count }, (_, each) => `${prefix}-${each}`);
-/** Returns a time for the entry, in Unix milliseconds. The entries' ages are spread evenly from `fromMs` to `toMs`. */
+/** The entries' ages are spread evenly from `fromMs` to `toMs`. */
 const spread = (each: number, fromMs: number, toMs: number) =>
   startedAtMs - fromMs - Math.floor(((toMs - fromMs) * each) / ENTRIES);
 
-/** Simulates a read that finds no outcome, so that the entry stays in its queue. */
+/** The read finds no outcome, so that the entry stays in its queue. */
 function look(name: string): Promise<never> {
   looked.set(name, [...(looked.get(name) ?? []), harness.clock.nowMs()]);
   harness.clock.advance(LOOK_MS);
@@ -92,7 +92,7 @@ function limitedWork(): UnfinishedWork {
   };
 }
 
-/** Runs the job every minute. A run starts late if the previous run is still busy. */
+/** A run starts late if the previous run is still busy. */
 async function run(
   minutes: number,
   job: (scheduledForMs: number) => Promise<unknown>,
@@ -107,20 +107,18 @@ async function run(
   }
 }
 
-/** Returns the times between which an entry waited: its first due time, its reads, and now, in Unix milliseconds. */
+/** The times are the entry's first due time, its reads, and now, in Unix milliseconds. */
 const timesOf = (name: string): readonly number[] => {
   const firstMs = Math.max(startedAtMs, dueMs.get(name) ?? 0);
   return [firstMs, ...(looked.get(name) ?? []), harness.clock.nowMs()];
 };
-/** Returns the longest time that an entry waited after it was due or read, in milliseconds. */
 const longestGapMs = (name: string): number =>
   Math.max(...timesOf(name).map((atMs, index, times) => (times[index + 1] ?? atMs) - atMs));
-/** Returns the time from an entry's first due time to its first read, in milliseconds. */
 const firstWaitMs = (name: string): number => {
   const [firstMs = 0, readMs = Number.POSITIVE_INFINITY] = timesOf(name);
   return looked.has(name) ? readMs - firstMs : Number.POSITIVE_INFINITY;
 };
-/** Returns the names of entries that waited, at any time, longer than the interval for their age plus the allowance. */
+/** An entry is overdue if it waited, at any time, longer than the interval for its age plus the allowance. */
 const overdue = (schedules: ReadonlyMap<string, LookUpSchedule>): readonly string[] =>
   [...schedules].flatMap(([name, schedule]) =>
     timesOf(name).some((atMs, index, times) => {

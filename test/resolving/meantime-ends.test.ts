@@ -18,7 +18,7 @@ const MINUTE_MS = 60_000;
 
 type Act = (world: OpenObjectsWorld, payment: CreatePayment) => Promise<void>;
 
-/** Returns the id of the payment's own charge, which is its first charge. */
+/** The first charge is the payment's own. */
 const ownOf = ({ processor }: OpenObjectsWorld, { paymentId }: CreatePayment): string =>
   String(processor.charges(paymentId)[0]?.chargeId);
 
@@ -34,7 +34,7 @@ const review: Act = async (world, payment) => {
   await world.sendCallback(own);
 };
 
-/** Ways in which a payment ends. `last` decides a payment in review, so that the books can be compared. */
+/** `last` decides a payment in review, so that the books can be compared. */
 const ENDS: Readonly<Record<string, { readonly begin: Act; readonly end: Act; readonly last?: Act }>> = {
   declined: {
     begin: pay('tok_async'),
@@ -103,7 +103,6 @@ const secondCharge =
     return { chargeId, ends: { approved: () => inside.approve(chargeId), declined: () => inside.decline(chargeId) } };
   };
 
-/** The kinds of object that can open while the payment is open. */
 const KINDS: Readonly<Record<string, { readonly endings: readonly string[]; readonly open: Open }>> = {
   'a pending second charge': { endings: ['approved', 'declined'], open: secondCharge('tok_async') },
   'a pending second charge that names the operation': {
@@ -184,10 +183,7 @@ const CASES = Object.entries(KINDS).flatMap(([kind, { endings }]) =>
     Object.keys(WAYS).flatMap((way) => Object.keys(ENDS).map((end) => ({ kind, ending, way, end }))),
   ),
 );
-/**
- * Number of slices. It has no common factor with the numbers of ways, ends and endings, so each slice covers all of
- * them.
- */
+/** This number has no common factor with the numbers of ways, ends and endings, so each slice covers all of them. */
 const PARTS = 23;
 
 describe('an object that is open while its payment ends', () => {
@@ -220,7 +216,6 @@ describe('an object that is open while its payment ends', () => {
   );
 });
 
-/** The ways in which Payonce learns about a refund that is pending at the processor. */
 const REFUND_WAYS: Readonly<
   Record<string, (world: OpenObjectsWorld, asked: ReturnType<typeof change>) => Promise<unknown>>
 > = {

@@ -38,7 +38,7 @@ async function paid(key: string): Promise<{ request: CreatePayment; charge: stri
   return { request, charge: harness.chargeOf(request) };
 }
 
-/** Creates a failed payment whose charge succeeds later, without a callback. */
+/** The failed payment's charge succeeds later, without a callback. */
 async function succeedsLate(key: string): Promise<{ request: CreatePayment; charge: string }> {
   const request = paymentRequest(key, { source: 'tok_async' });
   await harness.pay(request);
@@ -49,7 +49,6 @@ async function succeedsLate(key: string): Promise<{ request: CreatePayment; char
   return { request, charge };
 }
 
-/** Runs the jobs of the resolver for this number of days. */
 async function live(days: number): Promise<void> {
   for (let minute = 0; minute < days * 24 * 60; minute += RUN_EVERY_MINUTES) {
     await harness.resolveInquiries();
@@ -59,7 +58,6 @@ async function live(days: number): Promise<void> {
   }
 }
 
-/** Returns the captured amount minus the successful refunds and the disputes that are not won, in minor units. */
 function heldAtProcessor(request: CreatePayment): number {
   const disputed = harness.processor
     .charges(request.paymentId)
@@ -125,7 +123,6 @@ test.each([
   await harness.processor.inside.correct(charge, changes);
   expect(await harness.returnCharges()).toMatchObject({ undecidable: 1 });
   expect(harness.processor.inside.sent.filter(({ kind }) => kind === 'refund')).toEqual([]);
-  // The books show the captured amount again.
   await harness.processor.inside.correct(charge, { status: 'succeeded', amount_captured: 1000 });
   expect(await harness.returnCharges()).toMatchObject({ finished: 1 });
   await expectBooksToAgree(request);
@@ -379,10 +376,10 @@ test.each([
   });
 });
 
-/** Returns the tools of a deployment that no longer calls the harness's processor. */
+/** The deployment no longer calls the harness's processor. */
 const moved = () => ({ ...harness.tools, processor: { ...harness.processor, account: 'acct_new' } });
 
-/** Expects a report that names the payment, because an operator must handle work whose processor cannot be called. */
+/** An operator must handle work whose processor cannot be called. */
 function expectReported({ paymentId }: CreatePayment): void {
   const error = { code: 'processor_elsewhere', message: expect.stringContaining(paymentId) };
   expect(harness.reported).toContainEqual(expect.objectContaining(error));
@@ -488,7 +485,7 @@ describe('an operator’s decision about a payment', () => {
     );
   };
 
-  /** Creates a payment whose captured amount differs from the requested amount. */
+  /** The captured amount differs from the requested amount. */
   async function inReview(key: string, takenMinor = 999) {
     const request = paymentRequest(key, { source: 'tok_async' });
     await harness.pay(request);

@@ -21,7 +21,6 @@ async function unanswered(): Promise<never> {
   throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 }
 
-/** A world whose processor has open objects, with the jobs that track them. */
 export class OpenObjectsWorld extends World {
   readonly alarms: string[] = [];
   #count = 0;
@@ -30,12 +29,11 @@ export class OpenObjectsWorld extends World {
     return { ...super.tools, alarm: (what) => void this.alarms.push(what) };
   }
 
-  /** Returns the charge id or operation id of each inquiry in the queue. */
   async queued(): Promise<readonly string[]> {
     return (await this.store.inquiries()).map(({ operationId }) => operationId);
   }
 
-  /** Runs the jobs for `hours` hours, once every `halves` half hours. */
+  /** The jobs run once every `halves` half hours. */
   async live(hours: number, { halves = 1, ...changes }: Partial<WorldTools> & { halves?: number } = {}): Promise<void> {
     const tools = { ...this.tools, ...changes };
     for (let half = 0; half < 2 * hours; half += halves) {
@@ -51,7 +49,6 @@ export class OpenObjectsWorld extends World {
     await this.deliver(callback(`evt_${this.#count}`, chargeId), changes);
   }
 
-  /** Records an operator's decision. */
   async decide(payment: CreatePayment, asked: Omit<AskedDecision, 'kind'>, books = this.tools.books): Promise<void> {
     this.#count += 1;
     const outcome = await decidePayment(
@@ -69,13 +66,13 @@ export class OpenObjectsWorld extends World {
     if (outcome.kind !== 'first') throw new Error(`the decision was not made: ${JSON.stringify(outcome)}`);
   }
 
-  /** Records an operator's decision about the change. The processor's books cannot be read at that time. */
+  /** The processor's books cannot be read at the time of the decision. */
   decideUnread(payment: CreatePayment, { operationId }: ChangePayment, outcome: 'failed' | 'succeeded' = 'failed') {
     const unread = { ...this.processor, readCharge: unanswered };
     return this.decide(payment, { outcome, change: operationId, override: true }, [unread]);
   }
 
-  /** Requests the change, and runs the resolver for 50 minutes. No request reaches the processor. */
+  /** No request reaches the processor. */
   async sendUnanswered(asked: ChangePayment): Promise<void> {
     const lost = { processor: { ...this.processor, change: unanswered } };
     await this.change(asked, lost);
@@ -98,7 +95,7 @@ export class OpenObjectsWorld extends World {
     return { there, booked: netDebitMinor('processor_clearing', 'EUR', postings) };
   }
 
-  /** Creates the payment, and captures a different amount than requested, so that the payment needs a review. */
+  /** The captured amount differs from the requested amount, so the payment needs a review. */
   async bringIntoReview(payment: CreatePayment): Promise<void> {
     await this.pay({ ...payment, source: 'tok_async' });
     const charge = this.chargeOf(payment);
@@ -106,7 +103,7 @@ export class OpenObjectsWorld extends World {
     await this.sendCallback(charge);
   }
 
-  /** Queues an inquiry that reads all charges of the payment. */
+  /** The inquiry reads all charges of the payment. */
   async bookInquiry({ paymentId }: CreatePayment): Promise<void> {
     const nowMs = this.clock.nowMs();
     await this.store.recordEffect({
@@ -122,7 +119,6 @@ export class OpenObjectsWorld extends World {
     });
   }
 
-  /** Creates a charge of the payment without Payonce. */
   second(payment: CreatePayment, source: string, operationId = 'by-hand') {
     return this.processor.inside.charge({
       paymentId: payment.paymentId,
@@ -195,7 +191,7 @@ const foreignRefund =
     return { chargeId, end: () => world.processor.inside.endRefund(refund, status) };
   };
 
-/** The kinds of object that can be open, and the payment states in which each kind can be open. */
+/** `courses` are the payment states in which the object can be open. */
 export const KINDS: Readonly<Record<string, Kind>> = {
   'a pending second charge': { courses: ALL, open: secondCharge('tok_async') },
   'a pending second charge that names the operation': {
@@ -260,7 +256,6 @@ export const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
-/** Opens an object of this kind. @throws Error for an unknown kind */
 export function opened(kind: string, ...about: Parameters<Kind['open']>): Promise<Opened> {
   const found = KINDS[kind];
   if (found === undefined) throw new Error(`unknown kind: ${kind}`);

@@ -42,7 +42,7 @@ const unanswered = async (): Promise<never> => {
   throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 };
 
-/** Runs the jobs for `hours` hours, once every `halves` half hours. */
+/** The jobs run once every `halves` half hours. */
 async function live(hours: number, halves = 1): Promise<void> {
   for (let half = 0; half < 2 * hours; half += halves) {
     await resolveClaims(tools());
@@ -74,13 +74,13 @@ async function decide(payment: CreatePayment, asked: Omit<AskedDecision, 'kind'>
   expect(outcome).toMatchObject({ kind: 'first', answer: { status: 200 } });
 }
 
-/** Records an operator's decision that the change failed. The processor's books cannot be read at that time. */
+/** The processor's books cannot be read at the time of the decision. */
 const decideUnread = (payment: CreatePayment, { operationId }: ChangePayment) =>
   decide(payment, { outcome: 'failed', change: operationId, override: true }, [
     { ...world.processor, readCharge: unanswered },
   ]);
 
-/** Requests the change, and runs the resolver for 50 minutes. No request reaches the processor. */
+/** No request reaches the processor. */
 async function sendUnanswered(asked: ChangePayment): Promise<void> {
   const lost = { processor: { ...world.processor, change: unanswered } };
   await world.change(asked, lost);
@@ -90,7 +90,6 @@ async function sendUnanswered(asked: ChangePayment): Promise<void> {
   }
 }
 
-/** Returns the balance of the payment's charges at the processor, and the posted balance, in minor units. */
 async function held(payment: CreatePayment) {
   const charges = world.processor.charges(payment.paymentId);
   const there = charges.reduce((sum, { capturedMinor, refunds, disputes }) => {
@@ -103,7 +102,7 @@ async function held(payment: CreatePayment) {
   return { there, booked: netDebitMinor('processor_clearing', 'EUR', postings) };
 }
 
-/** Completes the object at the processor after nine days, without a callback, and expects the books to agree. */
+/** The object ends at the processor after nine days. */
 async function endsWithoutCallback(
   payment: CreatePayment,
   end: () => Promise<void>,
@@ -257,7 +256,6 @@ async function inReview(payment: CreatePayment): Promise<void> {
   await sendCallback(charge);
 }
 
-/** An object that is open at the processor, and the call that ends the object at the processor. */
 interface Opened {
   readonly chargeId: string;
   readonly end: () => Promise<void>;
@@ -271,7 +269,7 @@ const second = (payment: CreatePayment, source: string, operationId = 'by-hand')
     source,
   });
 
-/** The kinds of object that can be open, and the payment states in which each kind can be open. */
+/** `courses` are the payment states in which the object can be open. */
 const KINDS: Readonly<
   Record<string, { readonly courses: readonly Course[]; readonly open: (payment: CreatePayment) => Promise<Opened> }>
 > = {
@@ -377,8 +375,7 @@ const SHOWN: Readonly<Record<string, (payment: CreatePayment, chargeId: string) 
 };
 
 /**
- * Number of slices. Each slice covers all ways and all states, because this number has no common factor with the number
- * of ways or the number of states.
+ * This number has no common factor with the number of ways or the number of states, so each slice covers all of them.
  */
 const PARTS = 7;
 const MATRIX = Object.entries(KINDS).flatMap(([kind, { courses }]) =>

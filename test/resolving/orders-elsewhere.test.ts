@@ -9,7 +9,7 @@ import { World } from '../world/world.ts';
 
 const MINUTE_MS = 60_000;
 
-/** Creates a paid order whose goods the shop has not reserved yet. */
+/** The shop has not reserved the goods yet. */
 async function paidOrder() {
   const harness = new World();
   const request = orderRequest('paid');

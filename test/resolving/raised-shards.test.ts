@@ -22,7 +22,7 @@ import type { Item } from '../world/dynamodb-values.ts';
 import { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Peak rates that were raised twice, and then lowered to the default rates. */
+/** Raised twice, and then lowered to the default rates. */
 const ENTRIES = [
   { from: '2026-03-03', ...PEAK },
   { from: '2026-03-05', payments: MAX_PAYMENTS, tenantPayments: MAX_TENANT_PAYMENTS },
@@ -33,7 +33,6 @@ const TIMES = [1, 4, 6, 8].map((day) => Date.UTC(2026, 2, day, 12));
 const [BEFORE = 0] = TIMES;
 const LAST = TIMES.at(-1) ?? 0;
 const COUNT = 40;
-/** Total number of rows: `COUNT` at each of `TIMES`. */
 const TOTAL = COUNT * TIMES.length;
 const ALL = { untilMs: Number.MAX_SAFE_INTEGER, limit: 10 * TOTAL };
 const keys = Array.from({ length: COUNT }, (_, index) => `raised-${index}`);
@@ -52,7 +51,7 @@ const putAll = (table: 'idempotency' | 'registry', rows: readonly Item[]) =>
 const partitionsOf = (prefix: string) =>
   new Set(stores.database.items(TABLES.registry, prefix).map(({ pk }) => pk as string));
 
-/** Writes `COUNT` rows at each of `TIMES`, with the peak rates that are set at that time. */
+/** The rows are written with the peak rates that are set at their time. */
 async function atAllTimes(write: (key: string, atMs: number) => Promise<unknown>): Promise<void> {
   for (const [index, atMs] of TIMES.entries()) {
     setPeakRates(...ENTRIES.slice(0, index));

@@ -52,7 +52,6 @@ function rebuild(
   return rebuildQueues(tools, begin, progress);
 }
 
-/** Lists all stored rows of the kinds that a rebuild writes, sorted by key. */
 function queued(): readonly (readonly [string, Record<string, unknown>])[] {
   return KINDS.flatMap((kind) => world.store.database.items(TABLES.registry, RegistryRow[kind]))
     .map((row) => [`${row['pk'] as string} ${row['sk'] as string}`, row] as const)
@@ -77,14 +76,13 @@ const pay = async (key: string, changes: Parameters<typeof paymentRequest>[1] = 
 
 const consumerTools = () => ({ ...world.tools, records: world.store.consumed });
 
-/** Returns the payment's events for the commission consumer, as the relay publishes them. */
+/** Returns the events that the relay publishes to the commission consumer. */
 async function eventsOf(of: Parameters<World['chain']>[0]): Promise<readonly CommissionEvent[]> {
   const { first, transitions } = await world.chain(of);
   const concerned = transitions.filter(({ type }) => COMMISSION_EVENTS.some((name) => name === `${type}.v1`));
   return concerned.map((transition) => eventOf(systemDigest, transition, detailsOf(first)) as CommissionEvent);
 }
 
-/** Creates unfinished work of every kind. */
 async function unfinished() {
   const pending = await pay('pending', { source: 'tok_async' });
   await pay('payer', { source: 'tok_action' });

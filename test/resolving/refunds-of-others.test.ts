@@ -34,7 +34,6 @@ beforeEach(async () => {
 
 const alarm = (what: string): void => void alarms.push(what);
 
-/** Runs the resolver and the refund job for stray charges every `every` minutes. */
 async function live(minutes: number, every = 1): Promise<void> {
   const tools = { ...world.tools, alarm };
   for (let minute = 0; minute < minutes; minute += every) {
@@ -44,10 +43,7 @@ async function live(minutes: number, every = 1): Promise<void> {
   }
 }
 
-/**
- * Removes the metadata of the charge's only refund, as another user of the account could.
- * @returns the refund's processor id
- */
+/** Another user of the account could remove the metadata, too. @returns the refund's processor id */
 async function removeMetadata(of: string): Promise<string> {
   const { refunds } = await world.processor.inside.read(of);
   await world.processor.inside.correct(of, { refunds: refunds.map((refund) => ({ ...refund, metadata: {} })) });

@@ -110,7 +110,7 @@ test('if all queues are full and slow, each gets its share of the time, and the 
   const ids = Array.from({ length: 1_000 }, (_, each) => each);
   const begun: Record<string, number> = {};
   const handled: Record<string, number> = {};
-  /** Returns a function that reads a chain for 40 ms and finds nothing, so that the entry is closed. */
+  /** The read takes 40 ms and finds nothing, so that the entry is closed. */
   const read = (queue: string) => async () => {
     begun[queue] ??= clock.nowMs() - startedAtMs;
     handled[queue] = (handled[queue] ?? 0) + 1;

@@ -25,7 +25,6 @@ beforeEach(() => {
 });
 
 describe('a stray charge', () => {
-  /** Creates a failed payment whose charge succeeded later. */
   async function lateSuccess(key: string) {
     const request = paymentRequest(key, { source: 'tok_async' });
     await harness.pay(request);
@@ -93,7 +92,6 @@ describe('a stray charge', () => {
     expect(harness.processor.inside.sent.map(({ kind }) => kind)).toEqual(['charge']);
   });
 
-  /** Creates a failed payment whose hold was authorized later. */
   async function lateHold() {
     const request = paymentRequest('late-hold', { source: 'tok_async', capture: 'manual' });
     await harness.pay(request);
@@ -494,7 +492,6 @@ describe('the resolver', () => {
       expect(await harness.store.inquiries()).toEqual([]);
     });
 
-    /** Returns a processor that no longer knows any charge. */
     const forgetful = ({ processor }: World) => ({
       ...processor,
       readCharge: async () => undefined,

@@ -18,12 +18,7 @@ import { type Cut, type HistoryStep, RestoredWorld, type Transaction } from './r
 /** `repeated`: the client retries its requests right after the restore. `left`: it retries them after the jobs. */
 type Next = 'repeated' | 'left';
 
-/**
- * Runs a history until its tables are lost, and restores and recovers the tables. Then the client retries its requests,
- * the remaining steps happen, and the jobs run.
- *
- * @returns the violations that remain after all work
- */
+/** @returns the violations that remain after all work */
 async function playRestored(history: readonly HistoryStep[], cut: Cut, next: Next): Promise<readonly string[]> {
   globalThis.spendCases?.(1);
   const world = new RestoredWorld(cut);
@@ -82,9 +77,7 @@ describe('tables restored to a point in time within a transaction', () => {
   );
 });
 
-/**
- * Runs a history until its tables are lost. The restored copy contains only the rows in `has` of the given transaction.
- */
+/** The restored copy contains only the rows in `has` of the given transaction. */
 async function restored(history: keyof typeof HISTORIES, transaction: number, has: readonly string[]) {
   const steps = HISTORIES[history] ?? [];
   const rows = (await transactionsOf(steps))[transaction]?.rows ?? [];

@@ -27,16 +27,12 @@ const asOperator = (what: string, path: (world: RestoredWorld) => string, body: 
     return world.api.write(path(world), what, body(world.paymentId), as);
   });
 
-/** Returns a step that acts on the payment's charge at the processor, if the charge exists. */
 const bank = (what: string, act: (inside: RestoredWorld['inside'], charge: string) => Promise<unknown>) =>
   happens(what, async (world) => {
     const [charge] = world.world.processor.charges(world.paymentId);
     if (charge !== undefined) await act(world.inside, charge.chargeId);
   });
-/**
- * Returns a step that sends a callback for each charge. If the tables are lost during the step, it is repeated, because
- * the processor resends unacknowledged callbacks.
- */
+/** If the tables are lost during the step, it is repeated, because the processor resends unacknowledged callbacks. */
 const callbacks = (id: string) =>
   happens(`callbacks ${id}`, async ({ world, inside }) => {
     for (const { chargeId } of inside.all) await world.deliver(callback(`${id}-${chargeId}`, chargeId));

@@ -30,12 +30,12 @@ export interface HistoryStep {
   readonly act: (world: RestoredWorld) => Promise<Reply | undefined | void>;
 }
 
-/** A transaction of a history, described by the table and the kind of each row. */
+/** Each row is described by its table and its kind. */
 export interface Transaction {
   readonly rows: readonly string[];
 }
 
-/** Restore point: the index of a transaction, and the indexes of its rows that the restored copy contains. */
+/** `kept` are the indexes of the rows that the restored copy contains. */
 export interface Cut {
   readonly transaction: number;
   readonly kept: readonly number[];
@@ -78,7 +78,6 @@ export class RestoredWorld {
     this.api.registerOperator('ok_benbenbenbenbenbenbenben00', { operator: 'Ben Example', role: 'approver' });
   }
 
-  /** Returns the response to an earlier step. */
   made(what: string): Reply {
     const reply = this.#made.get(what);
     if (reply === undefined) throw new Error(`the step ${what} has no response`);
@@ -94,7 +93,7 @@ export class RestoredWorld {
     return this.api.store.database.isCut;
   }
 
-  /** Executes a step. @returns true if the tables were lost during the step */
+  /** Returns true if the tables were lost during the step. */
   async do(step: HistoryStep): Promise<boolean> {
     this.world.clock.advance(1_000);
     const reply = await step.act(this).catch((error: unknown) => {
@@ -105,10 +104,7 @@ export class RestoredWorld {
     return false;
   }
 
-  /**
-   * Sends a request again, and retries it up to three times while it fails with a 5xx status, as its client does.
-   * @returns a violation if the last response is still a 5xx
-   */
+  /** The client retries in the same way. @returns a violation if the last response is still a 5xx */
   async repeat(step: HistoryStep): Promise<readonly string[]> {
     let reply = await step.act(this);
     for (let tries = 0; tries < 3 && reply !== undefined && reply !== null && reply.status >= 500; tries += 1) {
@@ -120,7 +116,6 @@ export class RestoredWorld {
     return reply.status < 500 ? [] : [`${step.what} gets the response ${reply.status}`];
   }
 
-  /** Adopts the restored tables, and starts new processes. */
   adopt(): void {
     this.world.store.database.resume();
     this.api = this.api.with();
@@ -130,7 +125,6 @@ export class RestoredWorld {
     this.world.clock.advance(STOPPED_MS);
   }
 
-  /** Stops the functions, and restores, adopts and recovers the tables. @returns the reported operations */
   async recover(): Promise<readonly LostOperation[]> {
     this.adopt();
     const { store, clock, basics } = this.world;
@@ -148,7 +142,7 @@ export class RestoredWorld {
     return remnants.lost;
   }
 
-  /** Rebuilds the queues, which is the second half of the recovery. */
+  /** The second half of the recovery. */
   rebuild(): ReturnType<typeof rebuildQueues> {
     const { store, basics } = this.world;
     const { client } = store.database;
@@ -170,7 +164,6 @@ export class RestoredWorld {
     );
   }
 
-  /** Runs the resolver and retries orphans `minutes` times, every `everyMs` milliseconds. Then expires holds once. */
   async work(minutes: number, everyMs = MINUTE_MS): Promise<void> {
     const { world } = this;
     const alarm = (_what: unknown, about: string) => void this.#alarmed.add(about);
@@ -193,14 +186,12 @@ export class RestoredWorld {
     return this.world.reported.map((error) => `a job fails in every run: ${(error as Error).message}`);
   }
 
-  /** Compares the Ledger with the processor's books a day later, and remembers the payments with mismatches. */
   async compare(): Promise<void> {
     if (this.inside.all.length === 0) return;
     const comparing = new ReconcileHarness({}, this.world);
     for (const { paymentId } of await comparing.mismatches()) if (paymentId !== undefined) this.#named.add(paymentId);
   }
 
-  /** Returns unreported differences between the chains and the processor. */
   async differences(): Promise<readonly string[]> {
     const found: string[] = [];
     for (const charge of this.world.processor.inside.all) {

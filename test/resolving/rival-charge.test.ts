@@ -23,7 +23,7 @@ const unanswered = async (): Promise<never> => {
   throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 };
 
-/** Creates another charge of the payment's operation, and reports it with a callback. @returns the charge id */
+/** @returns the charge id */
 async function rival(payment: CreatePayment, source: string): Promise<string> {
   const isDeclined = source === 'declined';
   const token = isDeclined ? 'tok_action' : source;
@@ -33,7 +33,6 @@ async function rival(payment: CreatePayment, source: string): Promise<string> {
   return chargeId;
 }
 
-/** Completes the charge a day later, without a callback, and expects the books to agree. */
 async function endsWithoutCallback(payment: CreatePayment, chargeId: string): Promise<void> {
   await world.live(DAY_HOURS);
   await world.processor.inside.approve(chargeId);
@@ -45,7 +44,7 @@ async function endsWithoutCallback(payment: CreatePayment, chargeId: string): Pr
 
 const firstOf = ({ paymentId }: CreatePayment): string => String(world.processor.charges(paymentId)[0]?.chargeId);
 
-/** Returns a processor that makes charges, but whose responses to charges and look-ups are lost. */
+/** The processor makes charges, but its responses to charges and look-ups are lost. */
 const silent = (): typeof world.processor => {
   const charge: typeof world.processor.charge = (...asked) => world.processor.charge(...asked).then(unanswered);
   return { ...world.processor, charge, findCharge: unanswered };

@@ -17,7 +17,6 @@ const LONG_MS = 600_000;
 /** Entries of the silent processor: `SILENT` in the queues of inquiries, `FEW_SILENT` in each other queue. */
 const SILENT = whole(6_000, { slice: 400 });
 const FEW_SILENT = whole(6_000, { slice: 120 });
-/** Number of entries of the healthy processor. */
 const HEALTHY = 10;
 /** Time to read all entries once, at 1,000 entries a minute, in milliseconds. */
 const ALLOWANCE_MS = Math.ceil(SILENT / 1_000) * MINUTE_MS;

@@ -20,7 +20,7 @@ const MINUTE_MS = 60_000;
 const HEALTHY_MS = 100;
 const URL = 'http://silent.example';
 
-/** Simulates the waits of concurrent work. When all work waits, the clock advances to the end of the next wait. */
+/** When all work waits, the clock advances to the end of the next wait. */
 class Waits {
   readonly #clock: SimulatedClock;
   readonly #ends: { readonly atMs: number; readonly end: () => void }[] = [];
@@ -40,7 +40,7 @@ class Waits {
     return promise;
   }
 
-  /** Wraps a store, so that no time passes during its calls. */
+  /** No time passes during the calls of the store. */
   without<Port extends object>(port: Port): Port {
     const get = (target: Port, name: string | symbol): unknown => {
       const value = Reflect.get(target, name) as unknown;
@@ -69,10 +69,10 @@ class Waits {
   }
 }
 
-/** Writes an entry of a queue. @returns the payment or charge id under which `seen` lists the entry's calls */
+/** @returns the payment or charge id under which `seen` lists the entry's calls */
 export type Enqueue = (at: Processor) => Promise<string>;
 
-/** World with a second processor, `silent`, which becomes slow or stops responding after `fallSilent`. */
+/** The second processor, `silent`, becomes slow or stops responding after `fallSilent`. */
 export class SilentWorld extends World {
   /** The times of all calls to the healthy processor about each payment or charge, in Unix milliseconds. */
   readonly seen = new Map<string, number[]>();
@@ -83,7 +83,7 @@ export class SilentWorld extends World {
   /** Duration of a call to the processor `silent`, in milliseconds. */
   #otherMs = 0;
   #calls = 0;
-  /** Number of payment requests and orphans that were created. Makes their ids unique. */
+  /** Makes the ids of payment requests and orphans unique. */
   #entries = 0;
 
   constructor() {
@@ -138,7 +138,7 @@ export class SilentWorld extends World {
     return super.pay(request, { ...changes, processor, processors: [processor] });
   }
 
-  /** Creates a payment whose requests to the processor get no response, so that its outcome is unknown. */
+  /** No request gets a response, so the outcome is unknown. */
   async payUnknown(request: CreatePayment, at: Processor): Promise<PaymentId> {
     const noAnswer = () => Promise.reject(new AmbiguousError('processor_timeout', 'no'));
     const charge: Processor['charge'] = async (...call) => {
@@ -160,7 +160,6 @@ export class SilentWorld extends World {
     await this.store.recordEffect({ record: written, transitions: [], ...effect });
   }
 
-  /** Creates a payment. @returns the id of its charge */
   paid(changes: Parameters<typeof paymentRequest>[1]): Enqueue {
     return async (at) => {
       const { paymentId, ...asked } = this.request(changes);
@@ -196,9 +195,8 @@ export class SilentWorld extends World {
   };
 
   /**
-   * Writes the entries of both processors, and advances the clock. From then on, a call to the processor `silent` takes
-   * `callMs` milliseconds. @default no call gets a response
-   *
+   * From then on, a call to the processor `silent` takes `callMs` milliseconds.
+   * @default no call gets a response
    * @returns the ids of the entries of the healthy processor
    */
   async begin(
@@ -225,7 +223,6 @@ export class SilentWorld extends World {
     this.#otherMs = ms;
   }
 
-  /** A stock whose reservations all time out. */
   readonly silentStock: WorldTools['stock'] = {
     ...this.stock,
     reserve: async (_order, { timeoutMs }) => {
@@ -234,7 +231,7 @@ export class SilentWorld extends World {
     },
   };
 
-  /** Runs the work every minute. A run starts late if the previous run is still busy. */
+  /** A run starts late if the previous run is still busy. */
   async everyMinute(minutes: number, work: (startedAtMs: number, minute: number) => Promise<unknown>): Promise<void> {
     const beganAtMs = this.clock.nowMs();
     for (let minute = 1; minute <= minutes; minute += 1) {
@@ -243,12 +240,10 @@ export class SilentWorld extends World {
     }
   }
 
-  /** Adds the retries and the circuit breaker of the jobs to the books. */
   #asInJobs(books: ProcessorBooks): ProcessorBooks {
     return retryingBooks(books, { clock: this.#lasting, entropy: this.entropy }, booksBreaker(this.#lasting));
   }
 
-  /** Makes a call to the healthy processor, and records its time. */
   async #observed<Answer>(name: string, call: () => Promise<Answer>): Promise<Answer> {
     this.seen.set(name, [...(this.seen.get(name) ?? []), this.clock.nowMs()]);
     await this.#waits.sleep(HEALTHY_MS);

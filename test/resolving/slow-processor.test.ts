@@ -11,9 +11,7 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const LONG_MS = 600_000;
 
-/** Number of entries of the slow processor. */
 const SLOW = whole(900, { slice: 100 });
-/** Number of entries of the healthy processor. */
 const HEALTHY = 20;
 /** Time to read all entries once, at 1,000 entries a minute, in milliseconds. */
 const ALLOWANCE_MS = Math.ceil((SLOW + HEALTHY) / 1_000) * MINUTE_MS;

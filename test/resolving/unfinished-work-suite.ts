@@ -21,7 +21,6 @@ export interface UnfinishedWorkUnderTest {
   readonly work: UnfinishedWork;
 }
 
-/** Registers the contract tests of every UnfinishedWork. */
 export function describeUnfinishedWork(name: string, make: () => Promise<UnfinishedWorkUnderTest>): void {
   let made = 0;
   let payments: PaymentStore;
@@ -92,7 +91,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
-    /** Records an effect that queues an inquiry, as callbacks and operators' decisions do. */
+    /** Callbacks and operators' decisions queue inquiries in this way. */
     const queueInquiry = async (event: string, inquiry: Inquiry): Promise<Inquiry> => {
       const record = {
         operationId: callbackOperation(systemDigest, 'memory', `${inquiry.paymentId}-${event}`),
@@ -233,7 +232,7 @@ export function describeUnfinishedWork(name: string, make: () => Promise<Unfinis
       expect(await inquiries()).not.toContainEqual(inquiry);
     });
 
-    /** Records an effect that queues a stray charge, as a callback does. */
+    /** A callback queues stray charges in this way. */
     const find = async (event: string, found: Partial<ChargeToReturn> = {}): Promise<ChargeToReturn> => {
       const charge: ChargeToReturn = {
         paymentId: id,

@@ -25,7 +25,6 @@ beforeEach(() => {
 
 const undecidable = () => world.alarms.filter((what) => what === 'undecidable');
 
-/** Records an operator's statement that a charge does not exist. */
 const declareMissing = (missingCharge: string) =>
   annotatePayment(world.tools, {
     cause: BY_OPERATOR,

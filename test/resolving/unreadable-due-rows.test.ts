@@ -12,7 +12,6 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 const TABLES = { idempotency: 'idempotency', ledger: 'ledger', registry: 'registry' };
 const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
 
-/** Returns a client that returns these rows for one partition of the queue. */
 function holding(partition: string, items: readonly Record<string, unknown>[]) {
   const client = documentClient();
   const send = async (command: unknown) => {

@@ -17,7 +17,7 @@ import { TABLE_SHAPES, TABLES } from '../world/tables.ts';
 const { partition, sort } = KeyAttribute;
 const UNREADABLE = { code: 'row_unreadable' };
 
-/** Returns tables with these rows in the Registry. The tables also accept rows that this code cannot parse. */
+/** The tables also accept rows that this code cannot parse. */
 async function holding(...rows: readonly Record<string, unknown>[]) {
   const clock = new SimulatedClock();
   const prefixes = rows.map((row) => String(row[partition]).replace(/#.*/, '#'));
