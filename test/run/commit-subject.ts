@@ -8,7 +8,6 @@ import { Command } from 'commander';
 import { PROJECT } from '../../local/directories.ts';
 import { subjectProblem } from './subject-rules.ts';
 
-/** Number of commits to check on the default branch. */
 const LAST = 50;
 
 const [file] = new Command('npm run commits --')
@@ -16,7 +15,7 @@ const [file] = new Command('npm run commits --')
   .argument('[file]', 'file with the message of one commit; without it, the commits of this branch are checked')
   .parse().args;
 
-/** Returns git's trimmed output, or undefined if git is missing or fails. */
+/** Undefined if git is missing or fails. */
 function git(...words: readonly string[]): string | undefined {
   try {
     return execFileSync('git', words, { cwd: PROJECT, encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }).trim();
@@ -25,7 +24,6 @@ function git(...words: readonly string[]): string | undefined {
   }
 }
 
-/** Returns the first line that is not a git comment. */
 function subjectIn(message: string): string {
   return message.split('\n').find((line) => line.trim() !== '' && !line.startsWith('#')) ?? '';
 }

@@ -4,13 +4,11 @@ import { proseFindings } from './word-list.ts';
 
 /** Maximum number of words of the README and of all pages in `docs/` together. */
 const MAX_WORDS = 50_000;
-/** Maximum number of lines of the README. */
 const MAX_README_LINES = 150;
 
-/** Text of each document, keyed by its path in the project. */
+/** Keyed by the path in the project. */
 type Documents = ReadonlyMap<string, string>;
 
-/** Returns a sentence for each violation of a limit, and for each rejected word. */
 export function documentFindings(documents: Documents): readonly string[] {
   const counted = [...documents].filter(([file]) => file === 'README.md' || file.startsWith('docs/'));
   const words = counted.reduce((sum, [, text]) => sum + text.split(/\s+/).filter((word) => word !== '').length, 0);

@@ -8,19 +8,16 @@ import { basename, dirname, join, relative, sep } from 'node:path';
 import { contractFiles } from './http-contract.ts';
 
 const TEST = join(import.meta.dirname, '..');
-/** Folder of the generated entries, ignored by git. */
+/** Ignored by git. */
 const ENTRIES = join(TEST, 'entries');
 
-/**
- * Minimum number of test files for a separate entry. Smaller folders share one, because a separate entry would take
- * longer to start than their tests.
- */
+/** Smaller folders share one entry, because a separate entry would take longer to start than their tests. */
 const FEWEST_FILES = 14;
 /** Folders with few files but much work. Each gets a separate entry. */
 const OWN_ENTRY: ReadonlySet<string> = new Set(['world-stories']);
 const SMALL_ROOMS = 'small-rooms';
 
-/** Returns the unit test files by the name of their entry. Paths are relative to `test/`. */
+/** Keyed by the name of the entry. Paths are relative to `test/`. */
 export function unitFiles(): ReadonlyMap<string, readonly string[]> {
   const files = testFiles().filter((file) => !/\.(?:stores|deployed|drill)\.test\.ts$/.test(file));
   const rooms = Map.groupBy(files, roomOf);
@@ -31,7 +28,7 @@ export function unitFiles(): ReadonlyMap<string, readonly string[]> {
   });
 }
 
-/** Returns all test files, sorted. Paths are relative to `test/`. */
+/** Paths are relative to `test/`. */
 function testFiles(): readonly string[] {
   return readdirSync(TEST, { recursive: true, encoding: 'utf8' })
     .map((file) => file.split(sep).join('/'))
@@ -39,13 +36,13 @@ function testFiles(): readonly string[] {
     .sort();
 }
 
-/** Returns the first folder of the path; two folders in `world`, which has too much work for one worker. */
+/** The folder `world` has too much work for one worker, so it is divided. */
 function roomOf(file: string): string {
   const [first = '', second = ''] = file.split('/');
   return first === 'world' ? `world-${second}` : first;
 }
 
-/** Returns the files of a suite that uses the local AWS, by the name of their entry. Paths are relative to `test/`. */
+/** Keyed by the name of the entry. Paths are relative to `test/`. */
 export function filesOnLocalAws(suite: 'stores' | 'deployed'): ReadonlyMap<string, readonly string[]> {
   const files = testFiles().filter((file) => file.endsWith(`.${suite}.test.ts`));
   // jest-cucumber mixes up the steps of two features in one module registry, so each feature has its own entry.
@@ -54,12 +51,12 @@ export function filesOnLocalAws(suite: 'stores' | 'deployed'): ReadonlyMap<strin
   );
 }
 
-/** Returns the files of the HTTP contract by the name of their entry. Paths are relative to `test/`. */
+/** Keyed by the name of the entry. Paths are relative to `test/`. */
 function contractEntries(): ReadonlyMap<string, readonly string[]> {
   return Map.groupBy(contractFiles([...unitFiles().values()].flat()), roomOf);
 }
 
-/** Writes the changed entries, and deletes the entries of removed folders. Several runs can do this concurrently. */
+/** Several runs can do this concurrently. */
 export function writeEntries(): void {
   write(ENTRIES, unitFiles(), '..');
   write(join(ENTRIES, 'contract'), contractEntries(), '../..');
@@ -82,10 +79,7 @@ function write(folder: string, entries: ReadonlyMap<string, readonly string[]>, 
   }
 }
 
-/**
- * Returns the weight of an entry, in bytes: the size of its test files and of the stories next to them. The weight is
- * used until Jest knows the duration of the entry.
- */
+/** In bytes. The weight is used until Jest knows the duration of the entry. */
 export function weightOf(entry: string): number {
   const name = relative(ENTRIES, entry).replace(/\.test\.js$/, '');
   const files = unitFiles().get(name) ?? [];

@@ -1,10 +1,7 @@
 import Sequencer from '@jest/test-sequencer';
 import { weightOf } from './entries.ts';
 
-/**
- * Sorts tests in Jest's own order. Before Jest knows durations, puts the heaviest entries first, so that no heavy entry
- * starts last.
- */
+/** No heavy entry may start last, even before Jest knows durations. */
 class HeaviestFirst extends Sequencer {
   sort(tests) {
     const sorted = super.sort(tests);

@@ -7,10 +7,7 @@ import { contractFiles, ONLY_ON_DYNAMODB, worldFiles } from './http-contract.ts'
 const TEST = join(import.meta.dirname, '..');
 const files = [...unitFiles().values()].flat();
 
-/**
- * Rooms (folders of `test/`) whose tests do not belong to the contract, even if they call the API, each with the
- * reason.
- */
+/** Rooms (folders of `test/`) whose tests do not belong to the contract, even if they call the API. */
 const OTHER_ROOMS: Readonly<Record<string, string>> = {
   archive: 'reads the copies of payments in DynamoDB, which are the same with each authority',
   authority: 'tests each authority itself',

@@ -35,7 +35,6 @@ const MODULE_OF_ROOM: Readonly<Record<string, string>> = {
   webhooks: WORLD,
 };
 
-/** Files that run only with DynamoDB, with the reason. */
 export const ONLY_ON_DYNAMODB: Readonly<Record<string, string>> = {
   'operators/erasure-races.test.ts': 'runs on PostgreSQL as postgres-erasure-races.stores.test.ts',
   'payments/change-cost.test.ts': 'counts the calls and write units of DynamoDB',
@@ -49,15 +48,12 @@ export const ONLY_ON_DYNAMODB: Readonly<Record<string, string>> = {
   'resolving/restored-halves.test.ts': 'restores the DynamoDB tables',
 };
 
-/** Selects the files that run with each authority. Paths are relative to `test/`. */
+/** Paths are relative to `test/`. */
 export function contractFiles(files: readonly string[]): readonly string[] {
   return worldFiles(files).filter((file) => !(file in ONLY_ON_DYNAMODB));
 }
 
-/**
- * Selects the files of the contract: those that import the module of their room. Includes the files that run only on
- * DynamoDB.
- */
+/** Includes the files that run only on DynamoDB. */
 export function worldFiles(files: readonly string[]): readonly string[] {
   return files.filter((file) => {
     const module = MODULE_OF_ROOM[file.split('/')[0] ?? ''];
@@ -65,7 +61,7 @@ export function worldFiles(files: readonly string[]): readonly string[] {
   });
 }
 
-/** Cache: for each searched file, the files of `test/` that it imports, directly or indirectly. */
+/** The files of `test/` that each file imports, directly or indirectly. */
 const found = new Map<string, ReadonlySet<string>>();
 
 function imported(file: string): ReadonlySet<string> {

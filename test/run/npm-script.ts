@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 
-/** Runs a script of `package.json` in this terminal, and returns its exit code. */
 export async function runNpmScript(
   name: string,
   environment: Readonly<Record<string, string>> = {},

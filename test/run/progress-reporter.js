@@ -1,6 +1,5 @@
 import { relative, sep } from 'node:path';
 
-/** Reports progress after each file, and the command that repeats each failed test. */
 class ProgressReporter {
   #done = 0;
   #all = 0;
@@ -10,9 +9,7 @@ class ProgressReporter {
     this.#all = numTotalTestSuites;
   }
 
-  /**
-   * In an entry of tests on the local AWS, reports each file after its first test, because such an entry takes minutes.
-   */
+  /** An entry of tests on the local AWS takes minutes, so each file is reported after its first test. */
   onTestCaseResult({ path }, { ancestorTitles: [file = ''] }) {
     if (!path.includes('local-aws') || file === this.#file) return;
     this.#file = file;
@@ -49,7 +46,6 @@ class ProgressReporter {
 
 const fileOf = (path) => relative(process.cwd(), path).split(sep).join('/');
 
-/** Returns the environment variables needed to repeat this run. */
 const variables = () =>
   ['PAYONCE_SLICE', 'PAYONCE_PROVE']
     .flatMap((name) => (process.env[name] === undefined ? [] : [`${name}=${process.env[name]} `]))

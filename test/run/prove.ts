@@ -21,11 +21,11 @@ import { sliceOfTree } from './tree-slice.ts';
 const SIMULATOR_MINUTES = 20;
 /** Estimated duration of a complete run on two cores, in minutes. */
 const WHOLE_MINUTES = 110;
-/** File with the parts that have passed, for a run that continues after an interruption. */
+/** A run that continues after an interruption skips these parts. */
 const STATE = join(PROJECT, '.payonce', 'cache', 'prove.json');
 
 interface Proof {
-  /** A number derived from the content of the tree; 0 if the content is unknown. */
+  /** Derived from the content of the tree; 0 if the content is unknown. */
   readonly tree: number;
   readonly seed: string;
   readonly passed: readonly string[];
@@ -51,11 +51,11 @@ const simulate = (name: string, ...options: readonly string[]): Step => ({
 });
 const simulators = [simulate('simulator'), simulate('simulator on PostgreSQL', '--authority', 'postgres')];
 /**
- * The tests of the HTTP contract with PostgreSQL as the authority. They play only a slice of the histories, because
- * `stores` plays the histories of payments and of changes completely.
+ * The tests play only a slice of the histories, because `stores` plays the histories of payments and of changes
+ * completely.
  */
 const contract: Step = { name: 'HTTP contract on PostgreSQL', script: ['test:contract', PROGRESS_REPORTER] };
-/** The CPU-bound parts, longest first, so that no long part starts last. */
+/** Longest first, so that no long part starts last. */
 const computing = [...simulators, contract, ...rooms, ...checks].toSorted(
   (left, right) => secondsOf(right) - secondsOf(left),
 );

@@ -26,14 +26,13 @@ interface EndedStep {
 
 /** Nice value of a step with lower priority: it gets about a third of the CPU share of a normal process. */
 const YIELDING = 5;
-/** Matches the line of totals at the end of a suite. */
 const TOTALS = /^(\d+) passed, (\d+) failed$/;
-/** Matches output lines that show progress. All other lines are shown only after a failure. */
+/** All other lines are shown only after a failure. */
 const PROGRESS = /^(?:▸ |(?=\d+ histories, ))/;
 
 export const PROGRESS_REPORTER = '--reporters=<rootDir>/test/run/progress-reporter.js';
 
-/** Returns the command that runs a script, for the output. Omits the progress reporter. */
+/** Omits the progress reporter. */
 export function commandOf([script, ...values]: readonly [string, ...string[]]): string {
   const shown = values
     .filter((value) => value !== PROGRESS_REPORTER)
@@ -55,7 +54,6 @@ function lowerPriority(pid: number): void {
   }
 }
 
-/** Runs several steps, and collects their results. */
 export class StepRun {
   readonly #begunMs = performance.now();
   readonly #ended: EndedStep[] = [];
@@ -69,7 +67,7 @@ export class StepRun {
     return this.#ended.some(({ hasPassed }) => !hasPassed);
   }
 
-  /** Runs a step inside this process. @returns the result of `work`; undefined if it failed */
+  /** Returns undefined if `work` failed. */
   async work<Made>(name: string, work: () => Promise<Made>): Promise<Made | undefined> {
     const begunMs = performance.now();
     try {
@@ -83,7 +81,6 @@ export class StepRun {
     }
   }
 
-  /** Runs a step as an npm script, and reports whether it passed. */
   async run({ name, script: [script, ...values], environment = {}, yields = false }: Step): Promise<boolean> {
     const begunMs = performance.now();
     const child = spawn('npm', ['run', '--silent', script, ...(values.length === 0 ? [] : ['--', ...values])], {
@@ -120,13 +117,12 @@ export class StepRun {
     return hasPassed;
   }
 
-  /** Records a failure for a step that could not start. */
+  /** The step could not start. */
   skip(name: string, reason: string): void {
     this.#say(name, reason);
     this.#end({ name, begunMs: performance.now(), hasPassed: false });
   }
 
-  /** Prints the duration and the test counts of each step, and then the totals. */
   summary(): void {
     console.log(`\n${'step'.padEnd(20)}${'seconds'.padStart(8)}`);
     for (const { name, seconds, hasPassed, tests } of this.#ended)
@@ -176,7 +172,7 @@ export class StepRun {
   }
 }
 
-/** Returns the totals of a step. A step without a line of totals counts as one test, passed or failed. */
+/** A step without a line of totals counts as one test, passed or failed. */
 function countsOf(tests: string, hasPassed: boolean): readonly [passed: number, failed: number] {
   const [, passed, failed] = TOTALS.exec(tests) ?? [];
   if (passed === undefined) return hasPassed ? [1, 0] : [0, 1];

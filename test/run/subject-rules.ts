@@ -1,6 +1,5 @@
 /** Rules for the subject of a commit: `area: imperative`. */
 
-/** Subjects written by git itself, which are not checked. */
 const MADE_BY_GIT = /^(?:(?:fixup|squash|amend)! |Merge |Revert ")/;
 const FORM = /^[a-z][a-z0-9-]*: (?<words>.+)$/;
 const MAX_LENGTH = 72;
@@ -18,10 +17,7 @@ const NO_VERBS = new Set(
 /** Imperatives that look like another verb form. */
 const VERBS = new Set(['bring', 'embed', 'exceed', 'feed', 'focus', 'need', 'proceed', 'seed', 'speed', 'string']);
 
-/**
- * Returns the problem of a commit subject as a predicate, such as "ends with a full stop". Returns undefined for a
- * valid subject.
- */
+/** The problem is a predicate, such as "ends with a full stop". */
 export function subjectProblem(subject: string): string | undefined {
   if (MADE_BY_GIT.test(subject)) return undefined;
   const words = FORM.exec(subject)?.groups?.['words'];

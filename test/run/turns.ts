@@ -11,8 +11,8 @@ import { PROJECT } from '../../local/directories.ts';
 import { IS_PROOF_RUN, sliceOfRun, TURNS } from '../support/slice.ts';
 
 /**
- * Environment variable that makes costly files take turns. Its value is the list of changed rooms, separated by commas.
- * Only `npm test` sets it: a suite that runs alone runs all of its files.
+ * Makes costly files take turns. The value is the list of changed rooms, separated by commas. Only `npm test` sets it:
+ * a suite that runs alone runs all of its files.
  */
 export const CHANGED_ROOMS = 'PAYONCE_CHANGED_ROOMS';
 
@@ -35,21 +35,21 @@ const ROOMS_OF_FOLDER: Readonly<Record<string, readonly string[]>> = {
   examples: ['client', 'lib', 'services'],
 };
 
-/** The turn of a run of `npm test`, and the rooms that the run includes completely. */
+/** The run includes the changed rooms completely. */
 export interface Selection {
   /** Number of the turn, from 0 to {@link TURNS} - 1. */
   readonly turn: number;
   readonly changedRooms: readonly string[];
 }
 
-/** Returns the selection of this run; undefined if the run includes every file. */
+/** Undefined if the run includes every file. */
 export function selectionOfRun(): Selection | undefined {
   const rooms = process.env[CHANGED_ROOMS];
   if (rooms === undefined || IS_PROOF_RUN) return undefined;
   return { turn: sliceOfRun() % TURNS, changedRooms: rooms.split(',') };
 }
 
-/** Returns whether a test file runs. @param file path in the project: `test/<room>/…` */
+/** @param file path in the project: `test/<room>/…` */
 export function isSelected(file: string, selection: Selection | undefined): boolean {
   if (selection === undefined || roomsOfPath(file).some((room) => selection.changedRooms.includes(room))) return true;
   const index = Math.max(...Object.values(COSTLY_FILES).map((files) => files.indexOf(file)));
@@ -78,7 +78,7 @@ export async function changedRooms(tree = PROJECT): Promise<readonly string[] | 
   return rooms?.length === 0 ? roomsOf(await changes('HEAD~1', 'HEAD')) : rooms;
 }
 
-/** Returns the rooms whose tests concern these files, sorted. @returns undefined if a file concerns every room */
+/** Undefined if a file concerns every room. */
 function roomsOf(paths: readonly string[]): readonly string[] | undefined {
   if (paths.some((path) => SHARED.test(path))) return undefined;
   return [...new Set(paths.flatMap(roomsOfPath))].sort();
@@ -91,7 +91,7 @@ function roomsOfPath(path: string): readonly string[] {
   return third === undefined ? [] : [second];
 }
 
-/** Runs a git command that prints paths, each followed by a zero byte. @returns an empty list if the command fails */
+/** @returns an empty list if the command fails */
 async function pathsOf(cwd: string, command: readonly string[]): Promise<readonly string[]> {
   const options = { cwd, maxBuffer: 2 ** 26 };
   const { stdout } = await promisify(execFile)('git', [...command], options).catch(() => ({ stdout: '' }));

@@ -6,7 +6,7 @@ import ts from 'typescript';
 
 interface Rule {
   readonly pattern: RegExp;
-  /** The better word, which completes the sentence "write …". */
+  /** Completes the sentence "write …". */
   readonly instead: string;
 }
 
@@ -93,7 +93,6 @@ const KEPT_NAMES: ReadonlySet<string> = new Set([
   'too_early_to_tell',
 ]);
 
-/** A comment, text or name in a source, with its line numbers. */
 interface Piece {
   readonly kind: 'comment' | 'text' | 'name';
   readonly text: string;
@@ -130,8 +129,8 @@ interface Token {
 }
 
 /**
- * Yields all tokens, including comments and spaces. Tracks context, because the scanner alone knows neither where a
- * template continues nor where a regular expression begins.
+ * Tracks context, because the scanner alone knows neither where a template continues nor where a regular expression
+ * begins.
  */
 function* tokensOf(source: string): Generator<Token> {
   const scanner = ts.createScanner(ts.ScriptTarget.ESNext, false, ts.LanguageVariant.Standard, source);
@@ -147,7 +146,7 @@ function* tokensOf(source: string): Generator<Token> {
   }
 }
 
-/** Returns these lines as a piece. @param raw lines with comment signs and quotes, which are removed */
+/** @param raw lines with comment signs and quotes, which are removed */
 function pieceOf({ kind, raw, line }: { kind: Piece['kind']; raw: string; line: number }): Piece {
   const lines: [number, number][] = [];
   let text = '';
@@ -173,7 +172,7 @@ function kindOf(kind: ts.SyntaxKind): 'block' | 'line' | 'text' | 'word' | 'spac
   return TEXTS.has(kind) ? 'text' : 'sign';
 }
 
-/** Yields the pieces of a source. Successive line comments form one piece, and so do successive words of JSX text. */
+/** Successive line comments form one piece, and so do successive words of JSX text. */
 function* piecesOf(source: string, isJsx: boolean): Generator<Piece> {
   let line = 1;
   let open: { kind: 'block' | 'line' | 'text' | 'word'; raw: string; line: number } | undefined;
@@ -226,13 +225,12 @@ function findingsInName(piece: Piece): readonly Finding[] {
     .map((word) => ({ line: lineAt(piece, 0), found: piece.text, instead: `"${NAMES[word]}" for "${word}"` }));
 }
 
-/** Returns a sentence for each rejected word in the name of a file. @param path the path in the project */
 export function fileNameFindings(path: string): readonly string[] {
   const name = path.slice(path.lastIndexOf('/') + 1);
   return findingsInName({ kind: 'name', text: name, lines: [] }).map(({ instead }) => `${path}: write ${instead}`);
 }
 
-/** Finds the rejected words of a Markdown text, except in its code. */
+/** Ignores the code of the document. */
 export function proseFindings(markdown: string): readonly Finding[] {
   let isCode = false;
   return markdown.split('\n').flatMap((line, index) => {
@@ -242,7 +240,7 @@ export function proseFindings(markdown: string): readonly Finding[] {
   });
 }
 
-/** Finds the rejected words of a source, in the order of the source. @param file name of the file */
+/** In the order of the source. */
 export function wordFindings(file: string, source: string): readonly Finding[] {
   return [...piecesOf(source, file.endsWith('.tsx'))].flatMap((piece) =>
     piece.kind === 'name' ? findingsInName(piece) : findingsInProse(piece),

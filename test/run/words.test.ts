@@ -7,7 +7,6 @@ const { rejected, rejectedNames, accepted, acceptedNames } = JSON.parse(
   readFileSync(join(import.meta.dirname, 'word-samples.json'), 'utf8'),
 ) as Readonly<Record<'rejected' | 'rejectedNames' | 'accepted' | 'acceptedNames', readonly string[]>>;
 
-/** Ways to place a sentence in a source. */
 const PLACES: Readonly<Record<string, (sentence: string) => string>> = {
   'a comment': (sentence) => `/** ${sentence} */\nconst a = 1;`,
   'a comment of several lines': (sentence) => `/**\n * ${sentence.replaceAll(' ', '\n * ')}\n */\nconst a = 1;`,

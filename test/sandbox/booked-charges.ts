@@ -26,10 +26,7 @@ export const eventOfCharge = (charge: string): SandboxEvent => ({
   data: { charge, payment: null },
 });
 
-/**
- * Writes charges to the books as the API does, but without requests. Fast enough for tests with many charges.
- * @returns the ids of the charges
- */
+/** Sends no requests, so it is fast enough for tests with many charges. @returns the ids of the charges */
 export function bookCharges(
   books: Books,
   count: number,

@@ -16,10 +16,7 @@ const searchAnswer = z.strictObject({
   Messages: z.array(z.looseObject({ MessageID: z.string() })),
 });
 
-/**
- * Registers the contract tests of the sandbox’s e-mail service for one kind of store (`Books`). Each test has its own
- * recipient and order.
- */
+/** Each test has its own recipient and order. */
 export function describeMail(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
   let order: string;

@@ -23,7 +23,7 @@ const sandboxWith = (...secrets: readonly string[]) =>
     wait: async () => undefined,
     baseUrl: 'http://sandbox.example',
   });
-/** A sandbox with two active values of its secret, as during a rotation. */
+/** Two active values, as during a rotation. */
 const app = sandboxWith('secret-a', 'secret-b');
 
 const statusOf = async (path: string, headers: Record<string, string> = {}, method = 'GET') =>

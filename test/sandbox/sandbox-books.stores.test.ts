@@ -10,7 +10,6 @@ import { describeShop } from './shop-suite.ts';
 
 const client = dynamoDbClient();
 
-/** Creates books in a separate table. */
 function booksIn(name: string): () => Promise<Books> {
   let tableName: string;
   beforeAll(async () => {

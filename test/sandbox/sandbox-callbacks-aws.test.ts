@@ -10,7 +10,6 @@ import type { Callbacks } from '../../sandbox/world.ts';
 
 const OPTIONS = { region: 'us-east-1', credentials: { accessKeyId: 'a', secretAccessKey: 'b' } };
 
-/** Makes the SDK's client return scripted responses instead of using the network. */
 function scripted<C extends SSMClient | SecretsManagerClient | SQSClient>(
   client: C,
   answer: (input: object) => object,

@@ -27,7 +27,7 @@ describe('for sources with delayed changes, special callbacks or fees,', () => {
     return chargeIn(answer);
   };
   const arrived = () => receiver.arrivals.map(({ event }) => event.type);
-  /** Redelivers all tasks, as a queue may. */
+  /** A queue may redeliver tasks. */
   const redeliverAll = async () => {
     await sandbox.batch(...sandbox.queued.map(({ body }) => body));
     await sandbox.runFor(60 * SECOND_MS);
@@ -92,7 +92,6 @@ describe('for sources with delayed changes, special callbacks or fees,', () => {
   test('tok_callback_twice delivers its event twice concurrently, with one id', async () => {
     const bothHere = Promise.withResolvers<void>();
     receiver.onArrival = async () => {
-      // Responds to the first copy only after the second has arrived.
       if (receiver.arrivals.length === 2) bothHere.resolve();
       await bothHere.promise;
     };
@@ -114,7 +113,6 @@ describe('for sources with delayed changes, special callbacks or fees,', () => {
     const order: string[] = [];
     let readBefore: string | undefined;
     receiver.onArrival = async ({ event }) => {
-      // The receiver can already read the charge.
       readBefore = (await harness.read(String(event.data['charge']))).status;
       order.push('callback');
     };

@@ -5,7 +5,7 @@ import { createTestSandbox, SANDBOX_SECRET, SANDBOX_START_MS, type TestSandbox }
 
 const SECOND_MS = 1_000;
 const HOUR_MS = 3_600 * SECOND_MS;
-/** Waits between the 20 attempts, in seconds: 1, doubled each time up to 512, then always 900. */
+/** Waits between the 20 attempts, in seconds. */
 const GROWING_WAITS = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 900, 900, 900, 900, 900, 900, 900, 900, 900];
 
 describe('callbacks of the sandbox processor', () => {
@@ -167,7 +167,6 @@ describe('callbacks of the sandbox processor', () => {
     test('does not wait for the other tasks of its batch', async () => {
       await captured();
       await captured();
-      // Responds to the first callback only after the second has arrived.
       const bothHere = Promise.withResolvers<void>();
       receiver.onArrival = async () => {
         if (receiver.arrivals.length === 2) bothHere.resolve();

@@ -14,7 +14,7 @@ export interface SandboxAnswer {
   readonly body: string;
 }
 
-/** Calls the handler with an event in the format of an API Gateway REST API. */
+/** The event has the format of an API Gateway REST API. */
 export async function callSandbox(handler: SandboxHandler, call: SandboxCall): Promise<SandboxAnswer> {
   const { method, path, query = {}, headers = {}, body } = call;
   const lists = (values: Readonly<Record<string, string>>) =>

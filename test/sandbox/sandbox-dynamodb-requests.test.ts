@@ -5,7 +5,7 @@ import { type DynamoDbAccess, getAll, transact } from '../../sandbox/dynamodb-re
 
 const PUT = { Put: { TableName: 'books', Item: { pk: 'a', sk: 'b' } } };
 
-/** Covers cases that no emulator produces: the SDK's client returns scripted responses instead of using the network. */
+/** No emulator produces these cases. */
 describe('in the sandbox books on a busy DynamoDB,', () => {
   let inputs: unknown[];
   let waits: number[];

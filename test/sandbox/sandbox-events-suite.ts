@@ -7,7 +7,6 @@ import { createTestSandbox, SANDBOX_START_MS, type TestSandbox } from './sandbox
 
 const DAY_MS = 24 * 60 * 60 * 1_000;
 
-/** Registers the contract tests of the books: events, failed refunds, disputes, and the list of charges by time. */
 export function describeSandboxEvents(booksKind: string, createBooks: () => Promise<Books>): void {
   describe(`the sandbox’s events (${booksKind} store)`, () => {
     let books: Books;
@@ -268,10 +267,7 @@ export function describeSandboxEvents(booksKind: string, createBooks: () => Prom
     });
 
     describe('the list by time', () => {
-      /**
-       * Advances the clock to June 1 of the year. Each test uses a different year, because tests may share books.
-       * @returns the new time in Unix seconds
-       */
+      /** Each test uses a different year, because tests may share books. @returns the new time in Unix seconds */
       const startOf = (year: number) => {
         const startMs = Date.UTC(year, 5, 1);
         sandbox.advance(startMs - SANDBOX_START_MS);

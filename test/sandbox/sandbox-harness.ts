@@ -50,10 +50,7 @@ export const eventIn = (answer: SandboxAnswer) => parse(eventOf, answer);
 export const listIn = (answer: SandboxAnswer) => parse(listOf, answer);
 export const errorIn = (answer: SandboxAnswer) => parse(errorOf, answer).error;
 
-/**
- * Returns functions that send requests to a sandbox. `read`, `events` and `types` also parse the response, and throw if
- * it has an unknown field.
- */
+/** `read`, `events` and `types` throw if the response has an unknown field. */
 export function sandboxHarness(handler: SandboxHandler) {
   const post = (path: string, body?: unknown, key?: string): Promise<SandboxAnswer> =>
     callSandbox(handler, {
@@ -76,7 +73,6 @@ export function sandboxHarness(handler: SandboxHandler) {
     post,
     get,
     order,
-    /** Calls POST /charges with the given key, or with a new key. */
     charge: (source: string, changes: Readonly<Record<string, unknown>> = {}, key: string = crypto.randomUUID()) =>
       post('/charges', order(source, changes), key),
     read: async (id: string) => chargeIn(await get(`/charges/${id}`)),

@@ -1,6 +1,6 @@
 import type { Server } from 'node:net';
 
-/** Listens on a free port of the loopback address. @returns the base URL */
+/** @returns the base URL */
 export async function listenOnLoopback(server: Server): Promise<string> {
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject);
@@ -11,7 +11,7 @@ export async function listenOnLoopback(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** Closes the server. All connections must already be closed. */
+/** All connections must already be closed. */
 export async function stopListening(server: Server): Promise<void> {
   await new Promise<void>((resolve) => {
     server.close(() => resolve());

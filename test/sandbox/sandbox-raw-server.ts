@@ -3,17 +3,17 @@ import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
 
 export interface RawServer extends AsyncDisposable {
   readonly url: string;
-  /** Received data in order of arrival, one entry per chunk. A small request arrives as one chunk. */
+  /** In order of arrival, one entry per chunk. A small request arrives as one chunk. */
   readonly requests: readonly string[];
 }
 
-/** Starts a TCP server whose script writes the raw response bytes for each request. */
+/** The script writes the raw response bytes for each request. */
 export async function serveRaw(script: (socket: Socket) => void): Promise<RawServer> {
   const requests: string[] = [];
   const sockets = new Set<Socket>();
   const server = createServer((socket) => {
     sockets.add(socket);
-    // Ignores errors, because the clients of some tests disconnect.
+    // The clients of some tests disconnect.
     socket.on('error', () => {});
     socket.on('data', (request) => {
       requests.push(request.toString('latin1'));
@@ -31,7 +31,6 @@ export async function serveRaw(script: (socket: Socket) => void): Promise<RawSer
   };
 }
 
-/** Returns a complete HTTP response with the correct content length. */
 export function httpAnswer(status: number, body: string, headers: Readonly<Record<string, string>> = {}): string {
   const fields = { 'content-type': 'application/json', 'content-length': String(Buffer.byteLength(body)), ...headers };
   const lines = Object.entries(fields).map(([name, value]) => `${name}: ${value}\r\n`);

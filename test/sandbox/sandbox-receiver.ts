@@ -1,7 +1,6 @@
 import { createServer } from 'node:http';
 import { listenOnLoopback, stopListening } from './sandbox-listen.ts';
 
-/** One received callback. */
 export interface Arrival {
   readonly method: string;
   readonly path: string;
@@ -14,7 +13,7 @@ export interface Arrival {
 export interface Receiver extends AsyncDisposable {
   readonly url: string;
   readonly arrivals: readonly Arrival[];
-  /** Status codes of the next responses. Later responses are 200. */
+  /** Later responses are 200. */
   readonly statuses: number[];
   /**
    * Called for each callback before the response. If the returned promise rejects, the connection closes without a
@@ -23,7 +22,6 @@ export interface Receiver extends AsyncDisposable {
   onArrival: (arrival: Arrival) => Promise<void>;
 }
 
-/** Starts a merchant's server that receives callbacks on loopback. */
 export async function serveReceiver(): Promise<Receiver> {
   const arrivals: Arrival[] = [];
   const statuses: number[] = [];
@@ -62,8 +60,7 @@ export async function serveReceiver(): Promise<Receiver> {
 }
 
 /**
- * Verifies a signature according to its documentation, with code that is independent of the signing code.
- *
+ * Independent of the signing code.
  * @returns the time of the signature in Unix seconds; undefined if the signature is invalid
  */
 export async function verifiedSeconds(arrival: Arrival, secret: string): Promise<number | undefined> {

@@ -5,7 +5,7 @@ import type { SandboxHandler } from './sandbox-world.ts';
 
 export interface SandboxServer extends AsyncDisposable {
   readonly url: string;
-  /** Requests such as `GET /charges?key=…`, in order of arrival. */
+  /** For example `GET /charges?key=…`, in order of arrival. */
   readonly requests: readonly string[];
 }
 

@@ -7,13 +7,13 @@ import { emptyBooks } from '../world/sandbox-books.ts';
 
 export type SandboxHandler = ApiHandler;
 
-/** A sandbox with a simulated clock that a test advances. Waits end immediately and are recorded. */
+/** Waits end immediately and are recorded. */
 export interface TestSandbox {
   readonly handler: SandboxHandler;
   readonly books: Books;
-  /** The requested waits, in order, in milliseconds. */
+  /** In milliseconds. */
   readonly waits: readonly number[];
-  /** All enqueued tasks in order, including finished ones. */
+  /** Includes finished tasks. */
   readonly queued: readonly QueuedTask[];
   /** The callback URL; undefined until set. */
   address: string | undefined;
@@ -21,9 +21,9 @@ export interface TestSandbox {
   advance(milliseconds: number): void;
   /** Runs all due tasks, and the tasks that they make due, without advancing the time. */
   runDue(): Promise<void>;
-  /** Advances the time by this duration, and runs each task when it is due. */
+  /** Each task runs when it is due. */
   runFor(milliseconds: number): Promise<void>;
-  /** Invokes the function with these bodies as one batch, whose messages have the ids `m1`, `m2` and so on. */
+  /** The messages of the batch have the ids `m1`, `m2` and so on. */
   batch(...bodies: readonly string[]): Promise<SQSBatchResponse>;
 }
 
@@ -38,13 +38,11 @@ export const SANDBOX_SECRET = 'sandbox-signing-secret';
 /** 2026-01-01T00:00:00Z */
 export const SANDBOX_START_MS = 1_767_225_600_000;
 
-/** Maximum number of tasks in one run of the queue. More tasks are treated as an endless chain, and cause an error. */
+/** More tasks are treated as an endless chain, and cause an error. */
 const MAX_STEPS = 1_000;
 
 /**
- * Creates a sandbox. Adds its tasks to `tasks` if given, and otherwise to a queue in memory, which `runDue` and
- * `runFor` process.
- *
+ * Without `tasks`, uses a queue in memory, which `runDue` and `runFor` process.
  * @param run part of every id that this sandbox creates, because books on DynamoDB may be shared with other runs
  */
 export function createTestSandbox(
@@ -81,7 +79,6 @@ export function createTestSandbox(
   });
 
   const batch = (...bodies: readonly string[]) => handler({ Records: bodies.map(message) });
-  /** Removes and returns the first task that is due by `untilMs`; undefined if there is none. */
   const takeNext = (untilMs: number) => {
     const [next] = waiting.filter(({ dueMs }) => dueMs <= untilMs).toSorted((a, b) => a.dueMs - b.dueMs);
     if (next !== undefined) waiting.splice(waiting.indexOf(next), 1);

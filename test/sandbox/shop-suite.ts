@@ -32,9 +32,7 @@ const SERVICES = [
 
 const idIn = (answer: SandboxAnswer) => (JSON.parse(answer.body) as { id: string }).id;
 
-/**
- * Registers the contract tests of the shop's services for one kind of books. Each test uses its own orders and keys.
- */
+/** Each test uses its own orders and keys. */
 export function describeShop(booksKind: string, createBooks: () => Promise<Books>): void {
   let sandbox: TestSandbox;
   let harness: ReturnType<typeof sandboxHarness>;
