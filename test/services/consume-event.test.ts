@@ -13,10 +13,7 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const DAY_MS = 24 * 60 * 60_000;
 
-/**
- * Returns tools for a consumer whose table never contains a record. When an operation is recorded, they add the first
- * four characters of its id to `written`.
- */
+/** The table never contains a record. `written` gets the first four characters of the id of each recorded operation. */
 const toolsOf = (written: string[], clock = new SimulatedClock()) => ({
   records: {
     isRecorded: async () => false,

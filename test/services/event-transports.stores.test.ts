@@ -37,7 +37,7 @@ interface Consumer {
   readonly parked: readonly ParkedMessage[];
 }
 
-/** Creates a consumer that adds a point to a member for each event. Its first `failures` attempts throw. */
+/** The first `failures` attempts throw. */
 function consumerOf(member: string, { failures = 0, isPermanent = false } = {}): Consumer {
   const parked: ParkedMessage[] = [];
   let left = failures;
@@ -56,7 +56,6 @@ function consumerOf(member: string, { failures = 0, isPermanent = false } = {}):
   return { handle, parked };
 }
 
-/** Returns the event `payment.completed` of a payment, with the current time. */
 const eventOf = (name: string): object => ({ ...(paymentCompleted(name) as object), occurredAtMs: Date.now() });
 const envelopeOf = (detail: object) =>
   ({ source: 'payonce', 'detail-type': EventNames.paymentCompleted, detail }) as EventBridgeEvent<string, unknown>;
@@ -74,7 +73,6 @@ const kafkaEvent = (...values: readonly (object | string)[]) => {
 const RETRY_MS = 5_000;
 
 /**
- * Creates a JetStream consumer for a subject.
  * @returns functions that handle the next message, and that return the numbers of waiting and of unacknowledged
  * messages
  */

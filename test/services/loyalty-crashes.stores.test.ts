@@ -21,7 +21,6 @@ afterEach(() => {
 });
 afterAll(() => database.close());
 
-/** Starts the example in a separate process. */
 async function start(url = database.url) {
   const port = await freePort(0);
   const child = spawn(process.execPath, [join('examples', 'loyalty', 'server.ts')], {
@@ -53,7 +52,6 @@ const addMember = (member: string) =>
 const pointsOf = async (member: string): Promise<unknown> =>
   (await database.administrator.query('SELECT points FROM member WHERE id = $1', [member]))[0]?.['points'];
 
-/** Each crash kills the service during a request. */
 const CRASHES = [
   {
     member: 'before-commit',

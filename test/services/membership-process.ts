@@ -34,7 +34,6 @@ interface Transaction {
   readonly TransactItems?: readonly { readonly Put?: { readonly Item?: { readonly status?: unknown } } }[];
 }
 
-/** Returns the protocol step that a transaction performs: `claim`, `part`, `renewal` or `commit`. */
 function stepOf({ TransactItems: items = [] }: Transaction): string {
   const status = items[0]?.Put?.Item?.status;
   if (status !== undefined) return JSON.stringify(status).includes('INPROGRESS') ? 'claim' : 'commit';

@@ -5,7 +5,7 @@ import { signJobCredential } from '../../lambdas/jobs/job-credential.ts';
 import { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 
 const PATH = '/v1/admin/commission-locks/release-expired';
-/** Number of locks. It exceeds the number that one part of a run can release, so a run needs two parts. */
+/** This number exceeds the number that one part of a run can release, so a run needs two parts. */
 const LOCKS = 25;
 const table = 'membership';
 

@@ -27,7 +27,7 @@ const BODY = { scheduled_for: 1_772_328_000 };
 afterEach(endMemberships);
 afterAll(removeBundle);
 
-/** Starts the service. @returns the service, and a caller with the credential of a run */
+/** The caller has the credential of a run. */
 async function start(settings: Omit<MembershipSettings, 'secret'>) {
   const service = await startMembership({ ...settings, secret: SECRET });
   return {
@@ -56,10 +56,7 @@ async function sign(audience: string, runId: string, secret = SECRET): Promise<s
   return signJobCredential(tools, { path: audience, runId, scopes: ['membership:admin'] });
 }
 
-/**
- * Repeats the call while the service returns 409, until the earlier owner's lease has expired.
- * @returns the last response
- */
+/** The service returns 409 until the earlier owner's lease has expired. */
 async function answerAfterLease(service: Awaited<ReturnType<typeof start>>) {
   return until(async () => {
     const answer = await service.call();
@@ -73,7 +70,6 @@ async function withLocks(count: number): Promise<string> {
   return table;
 }
 
-/** Creates the function that calls targets, with the queues and the secrets of the local AWS. */
 async function targetCaller(name: string, url: string) {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const own = { endpoint, region, credentials: CREDENTIALS };
@@ -126,7 +122,7 @@ async function targetCaller(name: string, url: string) {
         await sqs.send(new DeleteMessageCommand({ QueueUrl: queueUrl, ReceiptHandle: message?.ReceiptHandle }));
       return answer;
     },
-    /** Returns the list of runs, newest first. */
+    /** Newest first. */
     runs: async () => {
       const pacing = { clock: systemPlatform().clock, entropy: systemPlatform().entropy };
       const tables = { idempotency, ledger: idempotency, registry };

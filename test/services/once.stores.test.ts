@@ -32,10 +32,7 @@ async function totalOf(pk: string): Promise<number> {
   return Number(Item?.['points'] ?? 0);
 }
 
-/**
- * Creates a route that adds a point to a row. It responds with each status in turn, and then always with the last one.
- * For the status 0, its handler throws.
- */
+/** Responds with each status in turn, and then always with the last one. For the status 0, the handler throws. */
 function routeOf(pk: string, statuses: readonly number[] = [201]) {
   const left = [...statuses];
   const app = new Hono<{ Variables: OnceVariables }>();

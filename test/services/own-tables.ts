@@ -4,7 +4,6 @@ import { createTable } from '../../examples/membership/table.ts';
 import { documentClient } from '../../lambdas/kernel/platform/document-client.ts';
 import { dynamoDbClient } from '../support/local-aws.ts';
 
-/** Creates a table for the membership example. @returns its name */
 export async function ownTable(): Promise<string> {
   const name = `membership-${randomUUID()}`;
   await createTable(dynamoDbClient(), name);
@@ -20,7 +19,6 @@ export async function addLocks(table: string, count: number): Promise<void> {
   }
 }
 
-/** Returns the service's effects: the number and the sum of its credits, its remaining locks, and its counted runs. */
 export async function effectsIn(table: string) {
   const client = documentClient(dynamoDbClient());
   const { Items = [] } = await client.send(new ScanCommand({ TableName: table, ConsistentRead: true }));

@@ -32,7 +32,6 @@ const messages = (...events: readonly (readonly [string, string] | 'poison')[]) 
 
 const NONE = { batchItemFailures: [] };
 
-/** Creates a consumer that adds a point to a member for each event. */
 const consumerOf = (handler: string, member: string, service: PostgresOnce = once) =>
   service.createEventHandler({ handler, handle: async (_event, { tx }) => void (await tx.query(ADD_POINT, [member])) });
 

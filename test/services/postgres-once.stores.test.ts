@@ -16,7 +16,7 @@ import { gatewayEvent } from '../world/gateway-event.ts';
 import { ADD_POINT, ServiceDatabase } from './service-database.ts';
 
 const OTHER_SCHEMA = 'other_once';
-/** Longer than any wait in a test, in seconds. */
+/** Longer than any wait in a test. */
 const LONG_WAIT_SECONDS = 900;
 let database: ServiceDatabase;
 let pool: Pool;
@@ -37,7 +37,6 @@ const addPoint: Work = async ({ tx }, member) => {
   return Response.json({ member }, { status: 201, headers: { location: `/points/${member}` } });
 };
 
-/** Creates a route that adds a point, and counts the runs of its handler. */
 function routeOf(member: string, work: Work = addPoint, service: PostgresOnce = once) {
   const app = new Hono();
   app.onError(({ message }) => new Response(message, { status: 500 }));
@@ -66,7 +65,7 @@ function routeOf(member: string, work: Work = addPoint, service: PostgresOnce = 
 
 const codeOf = ({ text }: { readonly text: string }): unknown => (JSON.parse(text) as { readonly code: string }).code;
 
-/** Waits until this number of duplicates wait in the database for the first request's row. */
+/** The duplicates wait in the database for the first request's row. */
 async function awaitBlocked(count: number): Promise<void> {
   await until(async () => {
     const rows = await database.administrator.query(

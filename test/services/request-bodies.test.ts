@@ -9,7 +9,6 @@ import { gatewayEvent } from '../world/gateway-event.ts';
 const [ONE, OTHER] = [Buffer.from([0x89, 0x50, 0x80]), Buffer.from([0x89, 0x50, 0x81])];
 const HEADERS = { 'idempotency-key': 'k', 'content-type': 'image/png' };
 
-/** Returns the fingerprint by which a request is compared with the first request of its key. */
 async function fingerprintOf(call: ServiceCall): Promise<string> {
   let hash = '';
   await answerOnce(systemDigest, 'add-picture', call, async ({ fingerprint }) => {

@@ -9,10 +9,10 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 
 const ROLE = 'payonce_service';
 
-/** Database of a team's service. Contains the tables of the service library, and the service's own table `points`. */
+/** Contains the tables of the service library, and the service's own table `points`. */
 export class ServiceDatabase {
   readonly administrator: Administrator;
-  /** Connection URL of the service's role, which may create tables in the schema `public`. */
+  /** The service's role may create tables in the schema `public`. */
   readonly url: string;
   readonly #server: TestDatabase;
   readonly #pools: Pool[] = [];
@@ -45,7 +45,6 @@ export class ServiceDatabase {
     return new ServiceDatabase(server, administrator);
   }
 
-  /** Opens a connection pool for a service. */
   pool(config: PoolConfig = {}): Pool {
     const pool = new Pool({ connectionString: this.url, max: 25, ...config });
     pool.on('error', () => undefined);
@@ -58,15 +57,12 @@ export class ServiceDatabase {
     return this.#pools.reduce((sum, { totalCount, idleCount }) => sum + totalCount - idleCount, 0);
   }
 
-  /** Returns the points of a member; undefined when there is no row. */
   async pointsOf(member: string): Promise<number | undefined> {
     const [row] = await this.administrator.query('SELECT points FROM points WHERE member = $1', [member]);
     return row === undefined ? undefined : Number(row['points']);
   }
 
-  /**
-   * Locks the row of a member until the returned function is called. Creates the row with 0 points if it is missing.
-   */
+  /** The row stays locked until the returned function is called. */
   async hold(member: string): Promise<() => Promise<void>> {
     const holder = await Administrator.connect(this.url);
     await this.administrator.query('INSERT INTO points VALUES ($1, 0) ON CONFLICT DO NOTHING', [member]);
@@ -85,6 +81,5 @@ export class ServiceDatabase {
   }
 }
 
-/** Statement that adds a point to a member. */
 export const ADD_POINT = `INSERT INTO points VALUES ($1, 1)
   ON CONFLICT (member) DO UPDATE SET points = points.points + 1`;

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import { text } from 'node:stream/consumers';
 import { listenNear } from '../../local/free-port.ts';
 
-/** How the vendor handles a request for a voucher. */
 export type Behavior =
   | 'sells'
   /** Sells the voucher, and closes the connection without a response. */
@@ -17,16 +16,15 @@ export type Behavior =
   | 'answers 429'
   | 'answers 400';
 
-/** A voucher vendor that sells a new voucher for each request, even for a repeated one. */
+/** Sells a new voucher for each request, even for a repeated one. */
 export class VoucherVendor {
   readonly sold: { readonly id: string; readonly reference: string }[] = [];
-  /** Times of the requests for vouchers, in Unix milliseconds. */
   readonly askedAtMs: number[] = [];
-  /** The behaviors for the next requests, in order. The vendor handles later requests as `sells`. */
+  /** In order. The vendor handles later requests as `sells`. */
   readonly planned: Behavior[] = [];
   readonly #server = createServer((request, response) => void this.#answer(request, response));
   #port = 0;
-  /** Vouchers that are sold after the next look-up. */
+  /** Sold after the next look-up. */
   readonly #late: { readonly id: string; readonly reference: string }[] = [];
 
   async start(): Promise<void> {
@@ -42,7 +40,6 @@ export class VoucherVendor {
     return `http://127.0.0.1:${this.#port}`;
   }
 
-  /** Returns the ids of the vouchers with this reference. */
   soldFor(reference: string): readonly string[] {
     return this.sold.flatMap((voucher) => (voucher.reference === reference ? voucher.id : []));
   }

@@ -16,10 +16,7 @@ export function adversarialTexts({ source, flags }: RegExp): readonly Adversaria
   );
 }
 
-/**
- * Builds a text that repeats a part, in order to make the expression backtrack.
- * @param length length of the repetition, in characters
- */
+/** @param length length of the repetition, in characters */
 type AdversarialText = (length: number) => string;
 
 /**
@@ -101,7 +98,6 @@ function partsOf(source: string, flags: string): readonly Part[] {
   });
 }
 
-/** Chooses a letter or digit, a punctuation mark, and other matching characters, at most `MAX_KINDS` in total. */
 function kindsOf(matching: readonly string[]): readonly string[] {
   const word = matching.find((each) => /\w/.test(each));
   const mark = matching.find((each) => !/[\w\s]/.test(each));

@@ -19,8 +19,8 @@ export interface PaymentPost {
 }
 
 /**
- * Maximum number of attempts of a client. After each, it waits as long as the API requests, or a second. All attempts
- * together take longer than a lease.
+ * After each attempt, the client waits as long as the API requests, or a second. All attempts together take longer than
+ * a lease.
  */
 const MAX_RETRIES = 60;
 
@@ -47,12 +47,11 @@ export class ApiClient {
     });
   }
 
-  /** Pays, and retries while the API requests a retry or does not respond. */
   payUntilAnswered(post: PaymentPost): Promise<ApiAnswer> {
     return this.untilAnswered(() => this.pay(post));
   }
 
-  /** Sends a request, and retries while the API requests a retry or does not respond. */
+  /** Retries while the API requests a retry or does not respond. */
   async untilAnswered(send: () => Promise<ApiAnswer>): Promise<ApiAnswer> {
     for (let retry = 0; retry < MAX_RETRIES; retry += 1) {
       const answer = await send();
@@ -64,8 +63,8 @@ export class ApiClient {
   }
 
   /**
-   * Pays, and waits until the payment has succeeded. If the machine is too busy to finish within the 20 seconds of a
-   * request, the API returns 202, and this function waits for the outcome.
+   * If the machine is too busy to finish within the 20 seconds of a request, the API returns 202, and this function
+   * waits for the outcome.
    */
   async payUntilSucceeded(post: PaymentPost): Promise<ApiAnswer> {
     const answer = await this.payUntilAnswered(post);
@@ -101,7 +100,7 @@ export class ApiClient {
     return href.startsWith(this.#aws.apiUrl) ? href.slice(this.#aws.apiUrl.length) : href;
   }
 
-  /** Returns the charges of a payment from the sandbox processor's own list. */
+  /** The charges are from the sandbox processor's own list. */
   async charges(paymentId: unknown): Promise<readonly Record<string, unknown>[]> {
     const { sandboxUrl, sandboxSecret } = this.#aws;
     const sandbox = sandboxUrl === undefined || sandboxSecret === undefined ? undefined : { sandboxUrl, sandboxSecret };

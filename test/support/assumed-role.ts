@@ -37,7 +37,6 @@ export async function administratorOfS3(name: string): Promise<SessionCredential
   };
 }
 
-/** Adds an inline policy to a deployed role. */
 export async function allowRole(RoleName: string, PolicyName: string, statements: readonly object[]): Promise<void> {
   const Statement = statements.map((each) => ({ Effect: 'Allow', ...each }));
   const PolicyDocument = JSON.stringify({ Version: '2012-10-17', Statement });
@@ -48,10 +47,7 @@ export async function forbidRole(RoleName: string, PolicyName: string): Promise<
   await query('iam', '2010-05-08', { Action: 'DeleteRolePolicy', RoleName, PolicyName });
 }
 
-/**
- * Calls a service that responds with XML.
- * @returns a function that returns the text of an element of the response
- */
+/** @returns a function that returns the text of an element of the response */
 async function query(service: string, version: string, fields: Readonly<Record<string, string>>) {
   const { awsEndpoint, region } = localAws();
   const day = new Date().toISOString().slice(0, 10).replaceAll('-', '');

@@ -11,14 +11,12 @@ import { createTablesOf, resourceOf, type TableTemplate } from './template-table
 
 /** An emulator without stacks, with empty tables that have the schemas of the templates. */
 export interface BareAws extends Pick<LocalAws, 'awsEndpoint' | 'accessKeyId' | 'region' | 'tables' | 'keeperPid'> {
-  /** Name of the sandbox's table. */
   readonly booksTable: string;
 }
 
 interface BareAwsOptions {
-  /** Directory of the emulator's files. */
   readonly directory: string;
-  /** The preferred port; another port is used if this one is taken. */
+  /** Another port is used if this one is taken. */
   readonly port: number;
   /** The directory of a synthesized assembly. @default templates from the synth server of the run */
   readonly assembly?: string | undefined;
@@ -29,7 +27,7 @@ interface TableTemplates {
   readonly sandbox: TableTemplate;
 }
 
-/** Starts the emulator and creates the tables of the data stack and of the sandbox. Stops the emulator on failure. */
+/** Stops the emulator on failure. */
 export async function startBareAws({
   directory,
   port,

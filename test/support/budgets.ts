@@ -1,12 +1,9 @@
 import { IS_PROOF_RUN } from './slice.ts';
 
-/**
- * Maximum number of cases (histories, orders of events, generated inputs) of one test file in `npm test`. `npm run
- * prove` runs all cases.
- */
+/** Cases are histories, orders of events, and generated inputs. `npm run prove` runs all cases. */
 const CASES_PER_FILE = 2_000;
 
-/** Maximum number of cases per test file, for the folders whose cases each take longer than one or two milliseconds. */
+/** In these folders, each case takes longer than one or two milliseconds. */
 const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   'api-docs': 100,
   callbacks: 300,
@@ -23,13 +20,10 @@ const CASES_PER_FILE_OF: Readonly<Record<string, number>> = {
   world: 150,
 };
 
-/** Maximum number of cases per file of store tests, in which each call reaches the emulator. */
+/** Each call of a store test reaches the emulator. */
 const CASES_PER_FILE_OF_STORES = 100;
 
-/**
- * Returns the maximum number of cases of a test file.
- * @param file path in the project: `test/<folder>/…`
- */
+/** @param file path in the project: `test/<folder>/…` */
 export function casesPerFile(file: string): number {
   if (IS_PROOF_RUN) return Number.POSITIVE_INFINITY;
   if (file.endsWith('.stores.test.ts')) return CASES_PER_FILE_OF_STORES;

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { availableParallelism } from 'node:os';
 
 /**
- * Program that keeps a core busy. Runs at normal priority, so that it takes half of a core from other work, and ends
- * with the process that started it.
+ * Runs at normal priority, so that it takes half of a core from other work, and ends with the process that started it.
  */
 const BUSY_LOOP = `
 process.once('disconnect', () => process.exit());
@@ -13,7 +12,6 @@ process.once('disconnect', () => process.exit());
   setImmediate(work);
 })();`;
 
-/** Starts a busy loop on each core. */
 export function startBusyLoops(): { readonly count: number; stop(): void } {
   const loops = Array.from({ length: availableParallelism() }, () =>
     spawn(process.execPath, ['--eval', BUSY_LOOP], { stdio: ['ignore', 'inherit', 'inherit', 'ipc'] }),

@@ -7,7 +7,7 @@ import {
 } from '../../lambdas/kernel/cause.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 
-/** Cause of a transition: an API request. Its ids are as long as in production. */
+/** The ids are as long as in production. */
 export const BY_REQUEST: RequestCause = {
   by: 'request',
   requestId: '3f0a52d4-2f0e-4c8b-9a86-7d1c8b1f6e42',
@@ -24,7 +24,6 @@ export const BY_OPERATOR: OperatorCause = {
 export const RUN = { runId: 'resolve:2026-03-01T12:00:00Z' } as const;
 export const BY_RUN: Cause = { by: 'run', ...RUN };
 
-/** Returns the time (Unix milliseconds) and the cause of a transition that a request causes. */
 export function requestedAt(occurredAtMs: number): Occasion {
   return { occurredAtMs, cause: BY_REQUEST };
 }

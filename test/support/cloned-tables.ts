@@ -1,10 +1,7 @@
 import { CreateTableCommand, DescribeTableCommand, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import type { LocalAws } from '../../local/local-aws.ts';
 
-/**
- * Creates an empty table for each of these tables, with the same schema, but without a Stream and time to live.
- * `rename` returns the name of the new table.
- */
+/** The new tables have the same schema, but no Stream and no time to live. */
 export async function cloneTables(
   client: DynamoDBClient,
   tables: LocalAws['tables'],
@@ -19,7 +16,7 @@ export async function cloneTables(
   };
 }
 
-/** Creates an empty table with the schema of `source`, but without a Stream and time to live. @returns its name */
+/** The new table has the schema of `source`, but no Stream and no time to live. */
 export async function cloneTable(client: DynamoDBClient, source: string, name: string): Promise<string> {
   const { Table } = await client.send(new DescribeTableCommand({ TableName: source }));
   const indexes = Table?.GlobalSecondaryIndexes ?? [];

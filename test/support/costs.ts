@@ -13,7 +13,6 @@ interface FileCost {
   readonly cases: number;
 }
 
-/** Returns a table of the files with the most CPU time, as lines. */
 export function costliestFiles(path: string, most: number): readonly string[] {
   const lines = existsSync(path) ? readFileSync(path, 'utf8').trim().split('\n') : [];
   const costs = lines.filter((line) => line !== '').map((line) => JSON.parse(line) as FileCost);

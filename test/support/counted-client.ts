@@ -1,12 +1,11 @@
 import type { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
 
-/** A call of a client, with the capacity units that DynamoDB reported. */
+/** `units` are the capacity units that DynamoDB reported. */
 export interface CountedCall {
   readonly name: string;
   readonly units: number;
 }
 
-/** Returns a client that adds each of its calls to `calls`. */
 export function countedClient(client: DynamoDBDocumentClient): {
   readonly client: DynamoDBDocumentClient;
   readonly calls: CountedCall[];

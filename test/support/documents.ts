@@ -3,7 +3,6 @@ import { join, resolve } from 'node:path';
 
 const PROJECT = resolve(import.meta.dirname, '..', '..');
 
-/** Returns the fenced blocks of one language under a heading of a document, in order. @throws Error if there is none */
 export function blocksOf(document: string, heading: string, language: string): readonly string[] {
   const text = readFileSync(join(PROJECT, document), 'utf8');
   const [, rest = ''] = text.split(`\n## ${heading}\n`);

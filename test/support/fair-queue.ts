@@ -5,7 +5,7 @@ const NOISY_SHARE = 0.1;
 const NOISY_MESSAGES = 30;
 
 export interface Grouped {
-  /** Group of the message. A message without a group forms its own group. */
+  /** A message without a group forms its own group. */
   readonly group?: string | undefined;
 }
 

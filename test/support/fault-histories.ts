@@ -20,7 +20,6 @@ export interface HistorySurvey<Race = unknown> {
   readonly findings: readonly Finding<Race>[];
 }
 
-/** Runs the story once, under these faults. */
 export type Story<Race = undefined> = (faults: readonly PlannedFault[], race: Race) => Promise<HistoryRun>;
 
 export interface SurveyOptions<Race = undefined> {
@@ -57,8 +56,8 @@ export interface SurveyOptions<Race = undefined> {
 }
 
 /**
- * Returns only kinds of faults whose effects differ. For a read, an applied call and a call that was not applied have
- * the same effect, so only one kind of each such pair is returned. This saves time on the DynamoDB API.
+ * For a read, an applied call and a call that was not applied have the same effect, so only one kind of each such pair
+ * is returned. This saves time on the DynamoDB API.
  */
 export function faultKindsByEffect(call: string): readonly FaultKind[] {
   return /\.(?:GetItem|BatchGetItem|Query)Command$/.test(call)
@@ -67,9 +66,8 @@ export function faultKindsByEffect(call: string): readonly FaultKind[] {
 }
 
 /**
- * Runs every history of a story with up to `faults` faults. Every call of every run gets a fault of every kind,
- * including calls that exist only because of an earlier fault. In `npm run prove`, no history is left out or run twice.
- * In `npm test`, `oneOf` selects a slice of the histories.
+ * Every call of every run gets a fault of every kind, including calls that exist only because of an earlier fault. In
+ * `npm run prove`, no history is left out or run twice.
  */
 export async function surveyFaults<Race = undefined>(
   story: Story<Race>,
@@ -128,9 +126,7 @@ function withOneMore(
     .flatMap((call, index) => kindsOf(call).map((kind) => [...faults, { point: from + index + 1, kind }]));
 }
 
-/**
- * Returns one race per rival and call. In each race, the rival acts immediately before one of the first `calls` calls.
- */
+/** In each race, the rival acts immediately before one of the first `calls` calls. */
 export function beforeEachCall<Rival extends object>(
   calls: number,
   rivals: readonly Rival[],

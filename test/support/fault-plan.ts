@@ -1,9 +1,6 @@
 import { AmbiguousError, RetryableError } from '../../lambdas/kernel/faults.ts';
 
-/**
- * Kind of a fault at a numbered point. Every call that leaves a process is a point, counted over all actors of a
- * history.
- */
+/** Every call that leaves a process is a point, counted over all actors of a history. */
 export type FaultKind = 'crash_before' | 'crash_after' | 'throttle' | 'ambiguous_applied' | 'ambiguous_lost';
 
 export const FAULT_KINDS: readonly FaultKind[] = [
@@ -15,7 +12,7 @@ export const FAULT_KINDS: readonly FaultKind[] = [
 ];
 
 export interface PlannedFault {
-  /** Number of the call; 1 for the first call of the history. */
+  /** The first call of the history has the number 1. */
   readonly point: number;
   readonly kind: FaultKind;
 }
@@ -25,7 +22,7 @@ export class Crash extends Error {
   override readonly name = 'Crash';
 }
 
-/** Creates a dependency's errors: `throttle` if the call was not applied, and `ambiguous` if its outcome is unknown. */
+/** `throttle`: the call was not applied. `ambiguous`: its outcome is unknown. */
 export interface FaultErrors {
   readonly throttle: () => Error;
   readonly ambiguous: () => Error;
@@ -35,22 +32,18 @@ export class FaultPlan {
   readonly #faults: ReadonlyMap<number, FaultKind>;
   readonly calls: string[] = [];
   #held: { readonly point: number; readonly act: () => Promise<unknown> } | undefined;
-  /** Whether faults are injected. False after `calm`. */
+  /** False after `calm`. */
   active = true;
 
   constructor(faults: readonly PlannedFault[] = []) {
     this.#faults = new Map(faults.map(({ point, kind }) => [point, kind]));
   }
 
-  /**
-   * Pauses the caller once, immediately before the call with this number, while `act` runs. If the number is undefined,
-   * pauses no call.
-   */
+  /** Pauses the caller once, immediately before the call with this number, while `act` runs. */
   holdAt(point: number | undefined, act: () => Promise<unknown>): void {
     this.#held = point === undefined ? undefined : { point, act };
   }
 
-  /** Removes and returns the action that runs before this call; undefined if there is none. */
   takeHold(point: number): (() => Promise<unknown>) | undefined {
     if (this.#held?.point !== point) return undefined;
     const { act } = this.#held;
@@ -58,10 +51,7 @@ export class FaultPlan {
     return act;
   }
 
-  /**
-   * Stops injecting faults.
-   * @returns the calls so far, which the enumeration uses as fault points
-   */
+  /** @returns the calls so far, which the enumeration uses as fault points */
   calm(): readonly string[] {
     this.active = false;
     return [...this.calls];
@@ -72,10 +62,9 @@ export class FaultPlan {
   }
 }
 
-/** Outcome of a process: its result, or the fault or crash that ended it. */
 export type Ended<Result> = { readonly result: Result } | { readonly error: Error };
 
-/** Simulates one process: its calls go through the plan, and have no effect after a crash. */
+/** Its calls go through the plan, and have no effect after a crash. */
 export class Actor {
   readonly #name: string;
   readonly #plan: FaultPlan;
@@ -86,10 +75,7 @@ export class Actor {
     this.#plan = plan;
   }
 
-  /**
-   * Runs the work in this process.
-   * @throws any error other than a fault or a crash, because it is a bug
-   */
+  /** @throws any error other than a fault or a crash, because it is a bug */
   async run<Result>(work: () => Promise<Result>): Promise<Ended<Result>> {
     try {
       return { result: await work() };

@@ -12,10 +12,7 @@ const METADATA = { httpStatusCode: 400 };
 
 export const throttled = (): Error => new ThrottlingException({ message: 'injected', $metadata: METADATA });
 
-/**
- * Returns the error of two transactions that conflict on one item. Tests inject this error, because emulators never
- * return it.
- */
+/** Emulators never return this error of two transactions that conflict on one item. */
 export const transactionConflict = (items: number, others = 'None'): Error =>
   new TransactionCanceledException({
     message: 'injected',
@@ -25,21 +22,19 @@ export const transactionConflict = (items: number, others = 'None'): Error =>
     })),
   });
 
-/** Returns the error of a transaction that conflicts with a single write. */
 export const writeConflict = (): Error =>
   new TransactionConflictException({ message: 'injected', $metadata: METADATA });
 
-/** Returns the error for a request while the first request with the same client token is in progress. */
 export const transactionInProgress = (): Error =>
   new TransactionInProgressException({ message: 'injected', $metadata: METADATA });
 
-/** Returns the SDK's own timeout error, which has the number of attempts but no status or service name. */
+/** The SDK's own timeout error has the number of attempts but no status or service name. */
 export const timedOut = (): Error =>
   Object.assign(new Error('injected'), { name: 'TimeoutError', $metadata: { attempts: 1 } });
 
 export const SDK_ERRORS: FaultErrors = { throttle: throttled, ambiguous: timedOut };
 
-/** Returns a DynamoDB client for one process. Every SDK call of the client can have a fault. */
+/** Every SDK call of the client can have a fault. */
 export function clientOf(actor: Pick<Actor, 'call'>, config: DynamoDBClientConfig): DynamoDBClient {
   const client = new DynamoDBClient({ ...config, maxAttempts: 1 });
   client.middlewareStack.add(

@@ -13,7 +13,7 @@ export const PORT_ERRORS: FaultErrors = {
 type Method = (...args: readonly never[]) => Promise<unknown>;
 type MethodOf<Port> = { [Name in keyof Port]: Port[Name] extends Method ? Name : never }[keyof Port];
 
-/** Returns the named methods of a port, for one process. Each call of these methods can have a fault. */
+/** Each call of the named methods can have a fault. */
 export function portWithFaults<Port extends object, Name extends MethodOf<Port> & string>(
   actor: Actor,
   port: Port,

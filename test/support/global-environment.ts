@@ -100,7 +100,7 @@ export default class PayonceEnvironment extends TestEnvironment {
     this.#endSpan();
     this.#current = file;
     const outer = circus.currentDescribeBlock;
-    // Creates an empty block with the name of the file. The file's tests are then added to this block.
+    // The file's tests are then added to this block.
     const { describe } = this.global as unknown as { readonly describe: (name: string, body: () => void) => void };
     let block = outer;
     describe(file, () => {

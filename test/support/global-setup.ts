@@ -64,16 +64,13 @@ export default async function globalSetup(
   await startAws(first + (shard?.shardIndex ?? 1) - 1, isBare ? startBareAws : startDeployed).catch(withoutStack);
 }
 
-/**
- * Removes the stack trace from an error that prevented the start of a local AWS. Jest would print it, and the message
- * is sufficient.
- */
+/** Jest would print the stack trace, and the message is sufficient. */
 function withoutStack(error: unknown): never {
   if (error instanceof StartFailure) error.stack = error.message;
   throw error;
 }
 
-/** Starts a server that ends with the run. @returns its URL */
+/** The server ends with the run. */
 async function startForRun(file: Parameters<typeof startServer>[0]): Promise<string> {
   const { server, url } = await startServer(file);
   globalThis.runningServers = [...(globalThis.runningServers ?? []), server];
@@ -98,7 +95,7 @@ const startDeployed: StartAws = ({ directory, port, assembly }) =>
     },
   });
 
-/** Starts one AWS for all tests of the run. It ends with this process, even if the process is killed. */
+/** The AWS ends with this process, even if the process is killed. */
 async function startAws(port: number, start: StartAws): Promise<void> {
   if (globalThis.runningEmulator !== undefined)
     throw new StartFailure('A run can test only one of stores, deployed and drills: choose it by --selectProjects.');

@@ -1,17 +1,12 @@
 import { dirname } from 'node:path';
 import { runningProcesses, signalProcess } from '../../local/processes.ts';
 
-/**
- * Returns whether a process belongs to this run, and not to another run on this machine. The command line of each
- * process of this run contains the directory of the run.
- */
+/** The command line of each process of this run contains the directory of the run. */
 function isOfThisRun(commandLine: string): boolean {
   return commandLine.includes(dirname(process.env['PAYONCE_TEST_LOCAL_JSON'] ?? '/nowhere/else'));
 }
 
 /**
- * Kills one worker of any function in a stack.
- *
  * @param pick position in the list of workers as a fraction of its length: at least 0, less than 1
  * @returns false if the stack has no worker
  */
@@ -23,8 +18,7 @@ export function killWorker(stack: string, pick: number): boolean {
 }
 
 /**
- * Returns the ids of the processes that run a function, or all functions of a stack, on the local AWS. Each process
- * handles one invocation at a time. Tests can kill such a process, as AWS can kill a Lambda process.
+ * Returns the process ids of a function, or of all functions of a stack. Each process handles one invocation at a time.
  */
 export function workersOf(functionName: string): readonly number[] {
   return runningProcesses()

@@ -12,10 +12,7 @@ export interface ListedPattern {
   readonly pattern: RegExp;
 }
 
-/**
- * Returns every regular expression of the chosen sources: literals, constructed expressions, and the expressions of
- * zod's formats.
- */
+/** Includes constructed expressions, and the expressions of zod's formats. */
 export async function listedPatterns(
   choose: (files: readonly string[]) => readonly string[],
 ): Promise<readonly ListedPattern[]> {
@@ -33,7 +30,7 @@ interface Source {
   readonly text: string;
 }
 
-/** Matches where a regular expression literal could begin. A source without a match need not be parsed. */
+/** A source without a match need not be parsed. */
 const LITERAL = /(?:[=(,:[!&|?{};>]|return)\s*\/(?![/*])/;
 
 function literalsIn({ file, text }: Source): readonly ListedPattern[] {
@@ -54,9 +51,7 @@ function isLiteral(node: unknown): node is RegExpLiteral {
 }
 
 /**
- * Returns the expressions that `new RegExp` creates while the module is loaded. An expression created later cannot be
- * listed.
- *
+ * An expression created after the module is loaded cannot be listed.
  * @throws Error if an expression is created inside a function
  */
 async function constructedIn({ file, text }: Source): Promise<readonly ListedPattern[]> {
@@ -91,10 +86,7 @@ const FORMATS: Readonly<Record<string, RegExp | undefined>> = {
   uuid: regexes.uuid(),
 };
 
-/**
- * Lists the expressions of zod's formats in a source.
- * @throws Error for a format that is not in {@link FORMATS}
- */
+/** Throws an Error for a format that is not in {@link FORMATS}. */
 function formatsIn({ file, text }: Source): readonly ListedPattern[] {
   return [...text.matchAll(FORMAT)].flatMap(([, format = '']) => {
     if (!Object.hasOwn(FORMATS, format)) throw new Error(`${file} uses z.${format}: list its regular expression`);
@@ -103,6 +95,6 @@ function formatsIn({ file, text }: Source): readonly ListedPattern[] {
   });
 }
 
-/** Matches the calls of zod's text formats. zod checks most of them with its own regular expressions. */
+/** zod checks most of these formats with its own regular expressions. */
 const FORMAT =
   /\bz\.(iso\.\w+|email|url|httpUrl|uuid\w*|guid|nanoid|cuid2?|ulid|xid|ksuid|ipv\d|cidrv\d|mac|base64\w*|jwt|e164|hostname|emoji|hex|hash)\(/g;

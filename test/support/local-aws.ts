@@ -21,7 +21,7 @@ function awsOfRun(): BareAws | LocalAws {
   return aws;
 }
 
-/** Returns the local AWS with deployed stacks, which the run's global setup started. */
+/** The run's global setup started this AWS. */
 export function localAws(): LocalAws {
   const run = awsOfRun();
   if (!('apiUrl' in run)) throw new Error('the run has no stacks: make this test a deployed test or a drill');
@@ -43,10 +43,7 @@ export const CREDENTIALS = {
   },
 };
 
-/**
- * Calls a deployed sandbox with its secret, which is also the token of its e-mail service.
- * @param sandbox the sandbox of another environment @default the sandbox of the run
- */
+/** The secret is also the token of the sandbox's e-mail service. */
 export function askSandbox(
   path: string,
   init: RequestInit = {},
@@ -61,14 +58,14 @@ export function askSandbox(
 
 let shared: DynamoDBClient | undefined;
 
-/** Returns the client that all tests of a file share, with administrator rights and without retries. */
+/** All tests of a file share the client. */
 export function dynamoDbClient(): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   shared ??= new DynamoDBClient({ endpoint, region, credentials: CREDENTIALS, maxAttempts: 1 });
   return shared;
 }
 
-/** Returns a client of the DynamoDB API for one process, in which each SDK call can have a fault. */
+/** Each SDK call can have a fault. */
 export function clientWithFaults(actor: Pick<Actor, 'call'>): DynamoDBClient {
   const { awsEndpoint: endpoint, region } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
@@ -77,7 +74,6 @@ export function clientWithFaults(actor: Pick<Actor, 'call'>): DynamoDBClient {
 
 const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 
-/** Returns production stores on the DynamoDB API: one without faults, and one per process with faults. */
 export function storesOn(tables: LocalAws['tables']) {
   const on = (client: DynamoDBClient, clock: Clock) => new Stores(clock, { client: documentClient(client) }, tables);
   return {
@@ -88,14 +84,13 @@ export function storesOn(tables: LocalAws['tables']) {
 
 let made = 0;
 
-/** Creates empty tables with the deployed schemas for one test. */
 export async function createTables(prefix: string): Promise<LocalAws['tables']> {
   made += 1;
   const suffix = `${process.pid}-${made}`;
   return cloneTables(dynamoDbClient(), emulatedAws().tables, (table) => `${prefix}-${table}-${suffix}`);
 }
 
-/** Creates an empty table for the books of a sandbox. Works only in the Jest project `stores`. */
+/** Works only in the Jest project `stores`. */
 export async function createBooksTable(prefix: string): Promise<string> {
   made += 1;
   const { booksTable } = awsOfRun() as BareAws;

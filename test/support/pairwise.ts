@@ -2,10 +2,7 @@
 export type Parameters = Readonly<Record<string, readonly string[]>>;
 export type Row = Readonly<Record<string, string>>;
 
-/**
- * Returns a small set of rows in which every pair of values of two parameters occurs. Each row is built from a pair
- * that no earlier row contains. Every other parameter gets the value that adds the most missing pairs.
- */
+/** Returns a small set of rows in which every pair of values of two parameters occurs. */
 export function pairwise(parameters: Parameters): readonly Row[] {
   const names = Object.keys(parameters);
   const missing = new Map<string, Row>();

@@ -1,11 +1,6 @@
 import { Environment } from '../../lambdas/kernel/contract/environment.ts';
 
-/**
- * Returns the environment of the payments function with the sandbox as its processor, for a process that runs the
- * function's bundle.
- *
- * @param url base URL of AWS; `<url>/processor` is the base URL of the processor
- */
+/** @param url base URL of AWS; `<url>/processor` is the base URL of the processor */
 export function paymentsEnvironment(url: string): Readonly<Record<string, string>> {
   return {
     AWS_REGION: 'us-east-1',
