@@ -1,4 +1,4 @@
-/** Returns every order of the items. Each order counts as a case of the file's budget. */
+/** Each order counts as a case of the file's budget. */
 export function permutations<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
   const orders = ordersOf(items);
   globalThis.spendCases?.(orders.length);

@@ -4,13 +4,11 @@ import { randomUUID } from 'node:crypto';
 export const POSTGRES_URL = 'PAYONCE_TEST_POSTGRES_URL';
 
 export interface TestDatabase {
-  /** Connection URL of the superuser, for this database. */
   readonly url: string;
-  /** Drops the database and ends its connections. */
   drop(): Promise<void>;
 }
 
-/** Creates an empty database on the server of the run. The first call of a run starts the server. */
+/** The first call of a run starts the server. */
 export async function startPostgres(): Promise<TestDatabase> {
   const address = process.env[POSTGRES_URL];
   if (address === undefined)
@@ -19,8 +17,8 @@ export async function startPostgres(): Promise<TestDatabase> {
 }
 
 /**
- * Creates an empty database.
  * @param address URL of a process of `postgres-server.ts`
+ *
  * @throws Error with the text of the response if PostgreSQL does not start
  */
 export async function createDatabase(address: string): Promise<TestDatabase> {
@@ -34,12 +32,10 @@ export async function createDatabase(address: string): Promise<TestDatabase> {
   return { url: url.href, drop: () => runOn(server, `DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
-/** Returns the connection URL of another user. */
 export function asUser(url: string, username: string, password: string): string {
   return Object.assign(new URL(url), { username, password }).href;
 }
 
-/** Runs statements on a separate connection. */
 async function runOn(url: string, text: string): Promise<void> {
   // Imported here, because the global setup of every project imports this file, but only for the constant above.
   const { Client } = await import('pg');

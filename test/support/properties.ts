@@ -10,5 +10,4 @@ function report<Drawn>(details: RunDetails<Drawn>): void {
 // Runs of the same slice generate the same inputs, so that a failure can be reproduced.
 fc.configureGlobal({ seed: sliceOfRun(), reporter: report });
 
-/** fast-check, with inputs that depend on the slice of the run. */
 export { fc };

@@ -2,7 +2,6 @@ import type { Instruments } from '../../lambdas/kernel/platform/instruments.ts';
 
 const METER = { addMetric: () => {}, publishStoredMetrics: () => {} };
 
-/** Instruments that write nothing. */
 export const QUIET_INSTRUMENTS: Instruments = {
   logger: () => ({ info: () => {}, warn: () => {}, error: () => {} }),
   metrics: () => ({ ...METER, singleMetric: () => ({ ...METER, addDimension: () => {} }) }),

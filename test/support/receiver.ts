@@ -1,10 +1,7 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 import type { Late } from '../../lambdas/webhooks/use/webhooks.ts';
 
-/**
- * Simulates a receiver that responds after `takesMs`. Calls `notify` of each entry in `late` whose `afterMs` passes
- * before the response.
- */
+/** Calls `notify` of each entry in `late` whose `afterMs` passes before the response. */
 export async function receiverTakes(
   clock: Pick<Clock, 'sleep'>,
   takesMs: number,

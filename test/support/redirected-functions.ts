@@ -7,8 +7,8 @@ import {
 import { CREDENTIALS, localAws } from './local-aws.ts';
 
 /**
- * Redirects the deployed functions to servers on this machine. Changes only the URLs in their environment variables.
- * The settings cannot do this: they accept only URLs with TLS, and do not contain the URLs of some vendors.
+ * Changes only the URLs in the functions' environment variables. The settings cannot do this: they accept only URLs
+ * with TLS, and do not contain the URLs of some vendors.
  *
  * @param hosts maps each host that the functions use to a host on this machine
  */

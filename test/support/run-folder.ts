@@ -39,11 +39,7 @@ export function openRunFolder(): void {
   for (const name of VARIABLES) process.env[name] = run.path;
 }
 
-/**
- * Closes the folder for one project. The last project removes the folder and its contents.
- *
- * @throws Error if the run left a file, a bundle or a process behind
- */
+/** @throws Error if the run left a file, a bundle or a process behind */
 export async function closeRunFolder(): Promise<void> {
   if (run === undefined) return;
   run.open -= 1;
@@ -68,10 +64,7 @@ function bundles(): readonly string[] {
   return existsSync(dist) ? readdirSync(dist) : [];
 }
 
-/**
- * Returns whether the process that created the bundle is still running. If it is, the bundle may belong to another
- * active run.
- */
+/** If the process that created the bundle is still running, the bundle may belong to another active run. */
 function isOfRunning(bundle: string): boolean {
   const pid = Number(/-(\d+)$/.exec(bundle)?.[1]);
   return runningProcesses().some((each) => each.pid === pid);

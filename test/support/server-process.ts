@@ -3,10 +3,9 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 
 /**
- * Starts a server of this folder, which ends with this process.
+ * The server ends with this process.
  *
  * @param settings the parameters of the program
- * @returns the process and its URL
  */
 export async function startServer(
   file: 'postgres-server.ts' | 'synth-server.ts',

@@ -1,6 +1,6 @@
 import type { Clock } from '../../lambdas/kernel/world.ts';
 
-/** A clock that tests advance. Sleeping advances the time immediately. */
+/** Sleeping advances the time immediately. */
 export class SimulatedClock implements Clock {
   #nowMs: number;
 
@@ -16,16 +16,12 @@ export class SimulatedClock implements Clock {
     this.advance(ms);
   }
 
-  /**
-   * Advances the time.
-   * @param ms may be negative, because clocks can jump back
-   */
+  /** @param ms may be negative, because clocks can jump back */
   advance(ms: number): void {
     this.#nowMs += ms;
   }
 }
 
-/** Returns a clock that is ahead of `base` by `offsetMs`. */
 export function skewed(base: Clock, offsetMs: number): Clock {
   return { nowMs: () => base.nowMs() + offsetMs, sleep: (ms) => base.sleep(ms) };
 }

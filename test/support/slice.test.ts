@@ -29,7 +29,6 @@ test('a proof run runs every case, regardless of the slice', () => {
   expect(sliceOf(CASES, 7, { slice: 3, proving: true })).toEqual(CASES);
 });
 
-/** Folders without source files of the project, which the search skips. */
 const FOREIGN = /^(?:node_modules|\.git|\.payonce|cdk\.out|dist|coverage|test\/entries)(?:\/|$)/;
 
 function testFiles(folder = ''): readonly string[] {

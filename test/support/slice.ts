@@ -1,6 +1,6 @@
 /**
- * Environment variable with the number of the slice, starting at 0. This run covers only that slice of each
- * enumeration. The variable is set by hand or derived from the content of the tree.
+ * Environment variable with the number of the slice, starting at 0. It is set by hand or derived from the content of
+ * the tree.
  */
 export const SLICE = 'PAYONCE_SLICE';
 
@@ -18,7 +18,6 @@ export const SLICE_OF_CASES = Math.floor(sliceOfRun() / TURNS);
 
 const PLAYED = { slice: SLICE_OF_CASES, proving: IS_PROOF_RUN };
 
-/** Returns the number in {@link SLICE}, or 0 if the variable is not set. @throws Error for an invalid number */
 export function sliceOfRun(): number {
   const text = process.env[SLICE] ?? '0';
   const slice = Number(text);
@@ -26,14 +25,12 @@ export function sliceOfRun(): number {
   throw new Error(`${SLICE} is "${text}" and must be a whole number, 0 or more`);
 }
 
-/** Chooses the extent of a test: complete in `npm run prove`, smaller in `npm test`. */
 export function whole<Extent>(all: Extent, { slice }: { readonly slice: Extent }): Extent {
   return IS_PROOF_RUN ? all : slice;
 }
 
 /**
- * Returns the test in every `npm run prove` and in one of `of` slices of `npm test`. Returns the replacement
- * `otherwise` in all other runs. Use it for the costliest tests that are not enumerations.
+ * Use it for the costliest tests that are not enumerations.
  *
  * @param place the test runs in the slices whose number modulo `of` is this number (0 to `of` - 1); tests with the same
  * `of` and different places run in different slices
@@ -47,8 +44,7 @@ export function inTurn<Test>(
 }
 
 /**
- * Returns all cases in `npm run prove`, and every `parts`-th case in `npm test`. The slice of the run determines the
- * first case. All slices together cover all cases.
+ * All slices together cover all cases.
  *
  * @param parts must have no common factor with the number of kinds if the kinds of cases alternate; otherwise a slice
  * contains only some kinds

@@ -3,15 +3,11 @@ import { readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/**
- * Returns the size in bytes of the files that a function reads when it starts: its module and the statically imported
- * chunks.
- */
+/** Returns bytes. A function reads its module and the statically imported chunks when it starts. */
 export function startSize(folder: string): number {
   return startFiles(folder).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0);
 }
 
-/** Returns the names of the files that a function reads when it starts. */
 export function startFiles(folder: string): readonly string[] {
   const found = new Set(['index.mjs']);
   for (const file of found) {
@@ -21,18 +17,13 @@ export function startFiles(folder: string): readonly string[] {
   return [...found];
 }
 
-/** The files that a function reads and the schemas that it builds when it starts. */
 export interface Start {
   /** Names of the files that the function loads when it starts, including dynamic imports. */
   readonly files: readonly string[];
-  /** Number of zod schemas that the function builds. */
   readonly schemas: number;
 }
 
-/**
- * Program that starts a function, lists the loaded files, and counts the zod schemas. Each schema has a property
- * `_zod`.
- */
+/** Each zod schema has a property `_zod`. */
 const START = `
   import { registerHooks } from 'node:module';
   import { basename } from 'node:path';
@@ -53,7 +44,6 @@ const START = `
   process.exit();
 `;
 
-/** Starts a function in a new process. Returns the files and the schemas of this start. */
 export function startOf(folder: string, environment: Readonly<Record<string, string>>): Start {
   const module = pathToFileURL(join(folder, 'index.mjs')).href;
   const options = { env: environment, encoding: 'utf8' } as const;

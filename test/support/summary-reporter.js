@@ -1,4 +1,3 @@
-/** Ends every run with one line of totals. */
 class SummaryReporter {
   onRunComplete(_contexts, { numPassedTests, numFailedTests, numFailedTestSuites }) {
     // A suite that cannot be loaded is counted as failed, but none of its tests is.

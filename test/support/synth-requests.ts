@@ -3,7 +3,6 @@ import type { StackName } from '../../lambdas/kernel/contract/api.ts';
 /** Environment variable with the URL of the synth server, set by the run's global setup. */
 export const SYNTH_URL = 'PAYONCE_TEST_SYNTH_URL';
 
-/** The templates of the stacks that a context selects. */
 export type Templates = Partial<Record<keyof typeof StackName, Record<string, unknown>>>;
 
 export async function requestTemplates(context: Record<string, unknown>): Promise<Templates> {

@@ -7,9 +7,8 @@ type Synthesized = Record<keyof typeof StackName, Template | undefined>;
 const made = new Map<string, Promise<Synthesized>>();
 
 /**
- * Returns the templates that a deployment with these context values would use, but without the functions' code.
- * Includes the sandbox by default. Each context is synthesized once per run. Test files that share a module registry
- * (test/run/entries.ts) share the templates.
+ * Returns the templates that a deployment with these context values would use, but without the functions' code. Test
+ * files that share a module registry (test/run/entries.ts) share the templates.
  */
 export function synthesize(context: Record<string, unknown> = {}): Promise<Synthesized> {
   const key = JSON.stringify(context);

@@ -7,7 +7,6 @@ import {
   UpdateTimeToLiveCommand,
 } from '@aws-sdk/client-dynamodb';
 
-/** The part of a synthesized template that defines tables. */
 export interface TableTemplate {
   readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties?: unknown }>>;
   readonly Outputs?: Readonly<Record<string, { readonly Value: unknown }>>;
@@ -28,8 +27,7 @@ type TableProperties = Pick<CreateTableCommandInput, (typeof COMMON)[number]> & 
 };
 
 /**
- * Creates the tables of a template with their keys, indexes, Streams and time to live, but without encryption, recovery
- * and protection.
+ * Leaves out encryption, recovery and protection.
  *
  * @returns the names of the tables, each equal to the logical id of the table
  */
@@ -52,7 +50,6 @@ async function createTable(client: DynamoDBClient, TableName: string, properties
     await client.send(new UpdateTimeToLiveCommand({ TableName, TimeToLiveSpecification }));
 }
 
-/** Returns the logical id of the resource that an output of a template refers to. */
 export function resourceOf({ Outputs = {} }: TableTemplate, output: string): string {
   const value = Outputs[output]?.Value as { readonly Ref?: string } | undefined;
   if (value?.Ref === undefined) throw new Error(`the output ${output} refers to no resource of its template`);

@@ -7,7 +7,6 @@ const POLL_INTERVAL_MS = 100;
  */
 const MAX_POLLS = 6_000;
 
-/** Calls `look` repeatedly until it returns a result. @throws Error after ten minutes */
 export async function until<Found>(look: () => Promise<Found | undefined>): Promise<Found> {
   for (let looks = 0; looks < MAX_POLLS; looks += 1) {
     const found = await look();

@@ -1,9 +1,6 @@
 import { afterEach, beforeEach, jest } from '@jest/globals';
 
-/**
- * Collects the lines that the log and metric packages write to their own console during each test. Call it at the top
- * of a test file.
- */
+/** Call it at the top of a test file. */
 export function catchWrittenLines(): readonly string[] {
   const lines: string[] = [];
   beforeEach(() => {

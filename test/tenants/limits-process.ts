@@ -7,9 +7,8 @@ import { DynamoDbLimits } from '../../lambdas/tenants/store/dynamodb-limits.ts';
 import type { LimitRequest } from './limits.stores.test.ts';
 
 /**
- * Runs as a process that sends one tenant's requests at full speed, and prints how many were admitted. It prints
- * `ready`, starts at the first byte of standard input, and ends when its time is over and at least one request was
- * refused.
+ * Prints `ready`, starts at the first byte of standard input, and ends when its time is over and at least one request
+ * was refused.
  */
 const { table, bucket, limit, seconds } = JSON.parse(process.argv[2] ?? '') as LimitRequest;
 const client = new DynamoDBClient({ maxAttempts: 1 });

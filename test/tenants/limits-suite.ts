@@ -22,7 +22,6 @@ function freshBucket(kind: Bucket['kind'] = 'payments'): Bucket {
 
 const count = (admitted: readonly Admitted[]) => admitted.filter(({ kind }) => kind === 'admitted').length;
 
-/** Returns a client that waits before each call. */
 function before(paused: () => Promise<void>, client: DynamoDBDocumentClient): DynamoDBDocumentClient {
   const send = async (...call: Parameters<typeof client.send>) => {
     await paused();
@@ -37,11 +36,7 @@ const LIMITS: readonly RateLimit[] = [
   { rate: 100, burst: 200 },
 ];
 
-/**
- * Tests the tenants' rate limits on in-memory DynamoDB and on the DynamoDB API.
- *
- * @param limits limits for the test with many processes, which lasts `seconds` of simulated time
- */
+/** @param limits limits for the test with many processes, which lasts `seconds` of simulated time */
 export function describeLimits(
   name: string,
   open: () => Promise<Subject>,
@@ -55,7 +50,7 @@ export function describeLimits(
       subject = await open();
     });
 
-    /** Simulates a process with its own clock. `writes` counts the token writes of all processes. */
+    /** `writes` counts the token writes of all processes. */
     const process = (
       limit: RateLimit,
       { offsetMs = 0, paused = async () => undefined }: { offsetMs?: number; paused?: () => Promise<void> } = {},

@@ -16,7 +16,6 @@ describeLimits(
   { limits: [{ rate: 20, burst: 10 }], seconds: whole(2, { slice: 1 }) },
 );
 
-/** Request that a process sends repeatedly for `seconds`. */
 export interface LimitRequest {
   readonly table: string;
   readonly bucket: { readonly tenantId: string; readonly mode: string; readonly kind: string };
@@ -28,11 +27,7 @@ const PROCESSES = 6;
 
 type Seen = Record<'fromMs' | 'untilMs' | 'admitted' | 'asked', number>;
 
-/**
- * Starts a process that waits for a signal.
- *
- * @returns a function that makes the process send its requests, and returns its report
- */
+/** @returns a function that makes the process send its requests, and returns its report */
 async function readyProcess(request: LimitRequest): Promise<() => Promise<Seen>> {
   const child = spawn(process.execPath, [join('test', 'tenants', 'limits-process.ts'), JSON.stringify(request)], {
     stdio: ['pipe', 'pipe', 'inherit'],

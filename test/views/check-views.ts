@@ -14,10 +14,6 @@ export const OWNERS: readonly BooksOwner[] = (['ten_a', 'ten_b'] as const).flatM
   (['test', 'live'] as const satisfies readonly Mode[]).map((mode) => ({ tenantId: tenantId(tenant), mode })),
 );
 
-/**
- * Returns the entries of the payment lists in the Views, each with the list's name and the payment's id: the list of
- * all payments, and the lists by status and by reference.
- */
 function listed(views: MemoryViews): readonly string[] {
   return views
     .all()
@@ -30,7 +26,7 @@ function listed(views: MemoryViews): readonly string[] {
     .sort();
 }
 
-/** Returns the list entries that the Views must contain, computed by a plain scan of the Ledger. */
+/** Computed by a plain scan of the Ledger. */
 function expected(chains: readonly (readonly Transition[])[]): readonly string[] {
   return chains
     .flatMap((chain) => {
@@ -46,7 +42,6 @@ function expected(chains: readonly (readonly Transition[])[]): readonly string[]
     .sort();
 }
 
-/** Returns the payments in the list of reviews. */
 function reviewed(views: MemoryViews): readonly string[] {
   return views
     .all()
@@ -85,7 +80,7 @@ async function shownSums(views: MemoryViews, owner: BooksOwner) {
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 
-/** Returns the amount of an event, read from the event's transition rather than from the event. */
+/** Reads the event's transition rather than the event. */
 function amountOf({ type, payment, subject }: Transition): { readonly amountMinor: number; readonly currency: string } {
   if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
     return { amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
@@ -108,10 +103,7 @@ function expectedVolumes(chains: readonly (readonly Transition[])[], { tenantId:
   return volumes;
 }
 
-/**
- * Returns the volumes that the Views show.
- * @param chains transitions that determine the range of days
- */
+/** @param chains transitions that determine the range of days */
 async function shownVolumes(
   views: MemoryViews,
   owner: BooksOwner,
@@ -128,7 +120,7 @@ async function shownVolumes(
   );
 }
 
-/** Compares the Views with plain scans of the Ledger, which use no rows or keys of the Views. */
+/** The plain scans of the Ledger use no rows or keys of the Views. */
 export async function checkViews(views: MemoryViews, chains: readonly (readonly Transition[])[]): Promise<void> {
   expect(listed(views)).toEqual(expected(chains));
   expect(reviewed(views)).toEqual(expectedReviews(chains));

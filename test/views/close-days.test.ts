@@ -34,7 +34,6 @@ const project = async (key: string, atMs: number, store = views): Promise<void> 
 const close = (store = views, atMost = 10) =>
   closeDays({ views: store, clock, entropy: countingEntropy() }, owner, atMost);
 
-/** Returns the merchant's balance, and the number of posting sets that were read to compute it. */
 async function payableAndReads(): Promise<{ readonly payable: number; readonly read: number }> {
   let read = 0;
   const counting = {
@@ -48,7 +47,7 @@ async function payableAndReads(): Promise<{ readonly payable: number; readonly r
   return { payable: balances.find(({ account }) => account === 'merchant_payable')?.creditMinor ?? 0, read };
 }
 
-/** Views that run an action once, immediately before the closer writes its total. */
+/** The action runs once, immediately before the closer writes its total. */
 class Interrupted extends MemoryViews {
   readonly #act: () => Promise<void>;
   #exchanges = 0;

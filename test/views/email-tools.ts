@@ -8,14 +8,12 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import type { Stores } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Returns the production {@link EmailHashes} with these keys, which it reads from a simulated secret. */
 export function hashesUnder(keys: Readonly<Record<string, string>>, clock = new SimulatedClock()): EmailHashes {
   const client = { send: async () => ({ SecretString: JSON.stringify(keys) }) } as unknown as SecretsManagerClient;
   const secretsManager = async () => client;
   return keyedEmailHashes({ [Environment.emailKeysSecretId]: 'email-keys' }, { secretsManager, clock });
 }
 
-/** Returns tools that find payments and orders in the store by e-mail address. */
 export function emailTools({ database }: Stores) {
   const pacing = { clock: new SimulatedClock(), entropy: countingEntropy() };
   return {

@@ -13,7 +13,6 @@ const HOUR_MS = 60 * 60 * 1000;
 /** Maximum number of pages, with one event per page. */
 const MAX_PAGES = 1_000;
 
-/** Returns the Views after these transitions were projected. */
 async function projected(written: readonly Transition[]): Promise<ProjectedViews> {
   const store = new Stores();
   await store.write(written);

@@ -11,7 +11,6 @@ import { Api, dataOf } from '../world/api.ts';
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** All APIs on one simulated system. Records their responses. */
 class Asking {
   readonly api = new Api();
   /** Responses in which the test has not yet looked for ids. */
@@ -30,7 +29,6 @@ class Asking {
     return String(((paid['payment'] as Json | undefined) ?? paid)['id']);
   }
 
-  /** Changes the payment's charge at the processor, and records the change. */
   async atProcessor(id: string, happen: (chargeId: string) => Promise<unknown>): Promise<void> {
     const paymentId = parsePaymentId(id);
     invariant(paymentId !== undefined, 'the id is not a payment id');
@@ -41,10 +39,6 @@ class Asking {
   }
 }
 
-/**
- * Creates payments, refunds of every origin, disputes, corrections, decisions, annotations, orders, a mismatch,
- * webhooks and runs.
- */
 async function history(): Promise<Asking> {
   const world = new Asking();
   const { inside } = world.api.processor;
@@ -116,7 +110,6 @@ const LISTS = [
 ];
 const LISTS_OF_PAYMENT = ['transitions', 'refunds', 'disputes', 'captures', 'cancellations'];
 
-/** Read paths of objects, keyed by id prefix. */
 const PATHS: Readonly<Record<string, string>> = {
   pay: '/v1/payments',
   ord: '/v1/orders',
@@ -137,7 +130,7 @@ const PATHS: Readonly<Record<string, string>> = {
 /** Ids from other systems, and ids without a read route: those of API keys and requests. */
 const FOREIGN = /^(ch_|key_|req-|rsv_|tok_|ref_friend$)/;
 
-/** Returns the read path for an id; undefined if the text is not an id, or is an id without a read route. */
+/** Returns undefined if the text is not an id, or is an id without a read route. */
 function pathOf(text: string, within: Json, field: string): string | undefined {
   if (FOREIGN.test(text)) return undefined;
   const [, prefix = ''] = /^([a-z]+)_[A-Za-z0-9]/.exec(text) ?? [];
@@ -156,7 +149,6 @@ function pathOf(text: string, within: Json, field: string): string | undefined {
   return path !== undefined && isId ? `${path}/${text}${chain}` : undefined;
 }
 
-/** Returns each id in a JSON value, with the read path of the id. */
 function idsIn(value: unknown, within: Json = {}, field = ''): readonly (readonly [string, string])[] {
   if (typeof value === 'string') {
     const path = pathOf(value, within, field);
@@ -179,7 +171,6 @@ test('every id in a response, an event or a webhook can be read by GET', async (
     await world.ask(`/v1/webhook_endpoints/${String(endpoint['id'])}/deliveries`);
 
   const followed = new Map<string, unknown>();
-  // Responses contain further ids. Repeats until a round finds no new id.
   for (let round = 0; round < 10; round += 1) {
     const next = new Map(idsIn(world.shown.splice(0)).filter(([path]) => !followed.has(path)));
     if (next.size === 0) break;

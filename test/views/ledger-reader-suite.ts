@@ -16,10 +16,7 @@ export interface ReaderUnderTest {
 
 const NOON = Date.UTC(2026, 2, 1, 12);
 
-/**
- * Returns the transitions of a payment of 10.00 EUR with a fee of 0.59, captured at `atMs`. The last parameter
- * overrides these values.
- */
+/** The payment is captured at `atMs`. */
 export function takenAt(
   owner: BooksOwner,
   key: string,
@@ -40,7 +37,6 @@ export function takenAt(
   return [created, nextTransition(systemDigest, { newest: created, state }, decision.draft, requestedAt(atMs))];
 }
 
-/** Tests the contract of every LedgerReader, including the in-memory reference. */
 export function describeLedgerReader(name: string, make: () => Promise<ReaderUnderTest>): void {
   let made = 0;
   let reader: LedgerReader;

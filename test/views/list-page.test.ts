@@ -10,10 +10,7 @@ const LIST = { partitions: ['TEST#0', 'TEST#1'] };
 const idAt = (index: number) => `id_${String(index).padStart(5, '0')}`;
 const placeOfId = (id: string) => createdSortKey(Number(id.slice(3)), id);
 
-/**
- * Returns Views with a list of rows.
- * @param bodies bodies of the rows, oldest first
- */
+/** @param bodies bodies of the rows, oldest first */
 async function listOf(bodies: readonly string[]): Promise<MemoryViews> {
   const views = new MemoryViews();
   await views.put(
@@ -32,7 +29,6 @@ const shownIfWanted = async (row: ViewRow) => (isWanted(row) ? row : undefined);
 const onlyItsObjectShows = () => undefined;
 const findSortKey = async (id: string) => placeOfId(id);
 
-/** Requests all pages of the list. */
 async function walked(
   views: MemoryViews,
   limit: number,
@@ -64,7 +60,6 @@ describe('a page of a filtered list', () => {
         const { pages, ids } = await walked(await listOf(bodies), limit, { upwards });
         expect(ids).toEqual(expected);
         for (const { rows, hasMore } of pages) expect(hasMore ? rows.length : limit).toBe(limit);
-        // The page with the last match is not followed by an empty page.
         expect(pages).toHaveLength(Math.max(1, Math.ceil(expected.length / limit)));
       }),
       { numRuns: 200 },

@@ -30,7 +30,7 @@ beforeEach(() => {
 });
 afterEach(() => setPeakRates());
 
-/** Returns the chain of a paid payment that is disputed a day later. */
+/** The dispute opens a day after the payment. */
 function chainOf(key: string, hours: number) {
   return chainFor({
     key,

@@ -15,7 +15,6 @@ import { chainFor } from './view-histories.ts';
 
 const OWNER = { tenantId: 'ten_list' as never, mode: 'test' } as const;
 
-/** Payment with two events that change its status: authorized, then succeeded. */
 const chain = chainFor({
   key: 'moving',
   tenant: OWNER.tenantId,
@@ -31,7 +30,7 @@ const chain = chainFor({
 });
 const [before, after] = eventsOf(systemDigest, chain);
 
-/** Lists the payments with a reference. The status changes just after query number `reads`. */
+/** The status changes just after query number `reads`. */
 async function listedWhileMoving(reads: number, filters: { readonly status?: PaymentStatus } = {}) {
   if (before === undefined || after === undefined) throw new Error('there are fewer than two events');
   const views = new MemoryViews();

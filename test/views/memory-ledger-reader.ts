@@ -10,11 +10,10 @@ import type {
 } from '../../lambdas/views/use/ledger-reader.ts';
 import { entriesOf } from '../../lambdas/views/use/list-entries.ts';
 
-/** Reads the postings of all written transitions. A reference implementation for comparisons with the Views. */
+/** A reference implementation for comparisons with the Views. */
 export class MemoryLedgerReader implements LedgerReader {
   readonly #transitions: () => readonly Transition[];
 
-  /** @param transitions returns all written transitions of all payments */
   constructor(transitions: () => readonly Transition[]) {
     this.#transitions = transitions;
   }

@@ -6,7 +6,6 @@ import type { MemoryDynamoDb } from '../world/memory-dynamodb.ts';
 import { emptyTables } from '../world/stores.ts';
 import { TABLES } from '../world/tables.ts';
 
-/** Production Views on an in-memory table. */
 export class MemoryViews extends DynamoDbViews {
   readonly #database: MemoryDynamoDb;
 
@@ -15,7 +14,6 @@ export class MemoryViews extends DynamoDbViews {
     this.#database = database;
   }
 
-  /** Returns all rows in the order of their keys. */
   all(): ViewRow[] {
     const nameOf = ({ partition, sort }: ViewRow) => `${partition}\n${sort}`;
     const rows = this.#database.items(TABLES.views).map(parseViewRow);

@@ -11,10 +11,6 @@ import { ProjectedViews } from './projected-views.ts';
 
 const lists = (api: Api, path: string) => async (search: string) => idsOf(await api.get(`${path}?${search}`));
 
-/**
- * Returns the ids of all objects after `start` (`starting_after`) or before it (`ending_before`), in the order of the
- * list. Requests two objects per page.
- */
 async function walked(api: Api, path: string, cursor: 'starting_after' | 'ending_before', start: string) {
   const ids: string[] = [];
   let next = start;
@@ -137,7 +133,6 @@ describe('the list of orders', () => {
 describe('the list of disputes', () => {
   const PATH = '/v1/disputes';
 
-  /** Creates three payments; the first has two disputes, the last has none. */
   async function disputed() {
     const api = new Api();
     const ledger = new Api({}, api.world);

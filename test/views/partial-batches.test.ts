@@ -13,7 +13,6 @@ const rows = Array.from(
   (_, index): ViewRow => ({ partition: 'TEST#batch', sort: String(100 + index), sequence: 1, body: String(index) }),
 );
 
-/** Number of rows in each batch call. */
 let batches: number[];
 /** Number of rows that DynamoDB processes per batch call. */
 let processed: number;

@@ -8,7 +8,7 @@ import type { ViewRange } from '../../lambdas/views/use/view-store.ts';
 import type { Stores } from '../world/stores.ts';
 import { MemoryViews } from './memory-views.ts';
 
-/** Views that project all new outcomes of a store before each read. */
+/** Projects all new outcomes of the store before each read. */
 export class ProjectedViews extends MemoryViews {
   readonly #store: Stores;
   readonly #views: MemoryViews;

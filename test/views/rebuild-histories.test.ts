@@ -44,7 +44,7 @@ async function damage(views: MemoryViews, { at, damage: kind }: { at: number; da
   else await views.put([wrong[kind]]);
 }
 
-/** Views for a rebuild. The scheduler interleaves the calls of the rebuild with those of the projector. */
+/** The scheduler interleaves the calls of the rebuild with those of the projector. */
 class ScheduledScan extends ScheduledViews {
   readonly #scan: RebuildTools['views'];
 

@@ -11,7 +11,6 @@ import { World } from '../world/world.ts';
 /** Page size in bytes, enough for two or three rows. */
 const PAGE_BYTES = 2_000;
 
-/** A simulated system with a growing Ledger whose Views can be rebuilt. */
 export class RebuildWorld extends World {
   readonly written: Transition[] = [];
   readonly states: RebuildState[] = [];
@@ -26,7 +25,7 @@ export class RebuildWorld extends World {
     void this.store.write(transitions);
   }
 
-  /** Runs a rebuild. @param crashesAt number of reported states after which the process crashes */
+  /** @param crashesAt number of reported states after which the process crashes */
   rebuild(changes: Partial<RebuildTools> = {}, state = initialRebuildState(2), crashesAt = Infinity): Promise<Rebuilt> {
     const { store, views } = this;
     const tools = { ...this.basics, views, ledger: store.ledgerScan, store, orders: store, ...changes };

@@ -4,10 +4,7 @@ import type { ViewKey } from '../../lambdas/views/domain/lists.ts';
 import type { ViewRow } from '../../lambdas/views/domain/views.ts';
 import type { RowChange, ViewRange, ViewStore } from '../../lambdas/views/use/view-store.ts';
 
-/**
- * The Views of one worker. Each call waits until the scheduler runs it, and the worker can crash before or after one of
- * its calls.
- */
+/** The worker can crash before or after one of its calls. */
 export class ScheduledViews implements ViewStore {
   readonly #store: ViewStore;
   readonly #scheduler: fc.Scheduler;

@@ -60,12 +60,11 @@ const plan = fc.record({
   steps: fc.array(fc.constantFrom(...FACTS), { minLength: 1, maxLength: 8 }),
 });
 
-/** Generates payments of several tenants, with their steps over some days. */
 export const paymentPlans: fc.Arbitrary<readonly PaymentHistoryPlan[]> = fc
   .array(plan, { minLength: 1, maxLength: 6 })
   .map((plans) => plans.map((each, index) => ({ ...each, key: `k-${index}` })));
 
-/** Returns the transitions that the Ledger would contain. A fact without an effect adds no transition. */
+/** A fact without an effect adds no transition. */
 export function chainFor({ key, tenant, mode, reference, hours, steps, ...money }: PaymentHistoryPlan): Transition[] {
   const { payment, first, type } = pendingTransition(paymentIdFor(key, tenant), reference);
   invariant(first !== undefined, 'the first transition has no details');

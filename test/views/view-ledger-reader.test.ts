@@ -17,8 +17,6 @@ import { describeLedgerReader } from './ledger-reader-suite.ts';
 import { MemoryViews } from './memory-views.ts';
 
 /**
- * Tests the Views as a LedgerReader.
- *
  * @param clockMs the time at which the closer runs; after every write, it closes the days that ended before this time
  */
 function describeViews(name: string, clockMs?: number): void {

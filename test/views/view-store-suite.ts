@@ -5,7 +5,6 @@ import { paymentIdFor } from '../payments/payment-fixtures.ts';
 
 const MAX_STEPS = 100;
 
-/** Tests the contract of the ViewStore on in-memory DynamoDB and on the DynamoDB API. */
 export function describeViewStore(name: string, make: () => Promise<ViewStore & ViewScan>): void {
   let made = 0;
   let store: ViewStore & ViewScan;

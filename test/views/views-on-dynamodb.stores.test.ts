@@ -40,7 +40,6 @@ beforeAll(async () => {
 
 const calm = () => new DynamoDbViews(documentClient(dynamoDbClient()), table, pacing);
 
-/** Returns the Views of one process, with faults in its SDK calls. */
 function faulty(actor: Actor): ViewStore {
   const { awsEndpoint: endpoint } = emulatedAws();
   const { requestHandler } = dynamoDbClient().config;
@@ -48,7 +47,7 @@ function faulty(actor: Actor): ViewStore {
   return new DynamoDbViews(documentClient(client), table, pacing);
 }
 
-/** Starts processes until one completes. Only the first two processes have faults. */
+/** Only the first two processes have faults. */
 async function untilDone(plan: FaultPlan, work: (views: ViewStore) => Promise<unknown>): Promise<boolean> {
   for (const name of ['first', 'second', 'third']) {
     if (name === 'third') plan.active = false;
@@ -86,7 +85,6 @@ async function projectLate(faults: readonly PlannedFault[]): Promise<HistoryRun>
   return { calls: plan.calls, violations };
 }
 
-/** Closes a day with a sequence of processes. */
 async function closeDay(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_views_${process.pid}_${made}`), mode: 'test' } as const;

@@ -22,7 +22,7 @@ class Unlistable extends MemoryViews {
   }
 }
 
-/** Views that count their list reads. While `refuses` is true, every attempt to close a day loses to a rival. */
+/** While `refuses` is true, every attempt to close a day loses to a rival. */
 class Counted extends MemoryViews {
   ranges = 0;
   refuses = false;

@@ -32,7 +32,6 @@ beforeAll(async () => {
 const get = async (path: string) => (await api.send('GET', path)).json;
 const dataOf = (json: Record<string, unknown>) => json['data'] as Record<string, unknown>[];
 
-/** Waits until a list has `count` objects. */
 const untilThere = (path: string, count: number) =>
   until(async () => {
     const data = dataOf(await get(path));
@@ -42,7 +41,6 @@ const untilThere = (path: string, count: number) =>
 const directory = mkdtempSync(join(tmpdir(), 'payonce-views-'));
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Runs the rebuild command as an operator on this stack. */
 function rebuild(...options: readonly string[]): Promise<{ readonly code: number; readonly output: string }> {
   const environment = {
     ...process.env,
@@ -65,7 +63,6 @@ function rebuild(...options: readonly string[]): Promise<{ readonly code: number
   });
 }
 
-/** Deletes the tenant's rows of the payment list directly in the table. */
 async function loseList(tenantId: string): Promise<number> {
   const client = documentClient(dynamoDbClient());
   let lost = 0;
@@ -115,10 +112,7 @@ describe('a payment on the deployed stack', () => {
   });
 });
 
-/**
- * A rebuild ends with a comparison. No events are in transit here, so the comparison need not wait for events to
- * settle.
- */
+/** No events are in transit here, so the comparison need not wait for events to settle. */
 test('a comparison reports rows lost from the views, and a rebuild restores them', async () => {
   const paid = String((await api.pay({ key: 'views-lost' })).json['id']);
   const before = await until(async () => {

@@ -16,7 +16,6 @@ const PATH = '/v1/reports/volume';
 const RANGE = 'from=2026-03-01&to=2026-03-03';
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 
-/** Creates payments in two currencies, and orders. Refunds a payment a day later. */
 async function traded(): Promise<Api> {
   const api = new Api();
   const id = await api.paid('p-1', { amount: 1000 });
