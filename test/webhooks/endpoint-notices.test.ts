@@ -23,7 +23,6 @@ const DISABLED = 'webhook_endpoint.disabled';
 const answered = (status: number): AttemptResult => ({ kind: 'answered', status, excerpt: '' });
 const isNotice = ({ body }: WebhookRequest): boolean => body.includes('"type":"webhook_endpoint.');
 const publishedTypes = (world: WebhookWorld) => world.published.map(({ event }) => event.type);
-/** Returns the types of the events about endpoints that this URL received. */
 const noticesAt = (world: WebhookWorld, url: string) =>
   world.arrivals
     .filter((each) => each.url === url && isNotice(each))
@@ -49,10 +48,7 @@ async function worldWith(answer: (request: WebhookRequest) => number): Promise<W
   return world;
 }
 
-/**
- * Publishes events with these names, and passes at most an hour until each delivery to the endpoint has this many
- * attempts.
- */
+/** Passes at most an hour, until each delivery has `times` attempts. */
 async function attempted(world: WebhookWorld, times: number, names = ['first']): Promise<void> {
   for (const name of names) await world.publish(eventNamed(name, world.clock.nowMs()));
   await world.drain();
@@ -154,7 +150,6 @@ describe('the events about the state of an endpoint', () => {
   });
 
   test('cause no further events when other endpoints reject them', async () => {
-    // Both endpoints reject events about endpoints. Only the other endpoint accepts the event of the payment.
     const world = await worldWith((request) => (request.url === ENDPOINT.url || isNotice(request) ? 503 : 204));
     await attempted(world, 3);
     await world.pass(12 * 60);
@@ -205,7 +200,7 @@ describe('the events about the state of an endpoint', () => {
   });
 });
 
-/** Lets an endpoint reject two attempts, then become failing, and then recover. Faults begin with the third attempt. */
+/** Faults begin with the third attempt. */
 async function history(faults: readonly PlannedFault[]): Promise<HistoryRun> {
   const calm = await worldWith(({ url }) => (url === ENDPOINT.url ? 503 : 204));
   await attempted(calm, 2);

@@ -10,11 +10,7 @@ import { WebhookWorld } from './webhook-world.ts';
 const ENDPOINT = endpointNamed('orders');
 const NEW_URL = 'https://moved.shop.com/hooks';
 
-/**
- * Moves the receiver while an attempt at its old URL is in progress.
- *
- * @param answer response of the old server after the move
- */
+/** @param answer response of the old server after the move */
 async function movedDuringAttempt(world: WebhookWorld, answer: AttemptResult): Promise<void> {
   const { webhooks } = world.store;
   const [delivery] = await webhooks.listDeliveries(ENDPOINT.id, { limit: 1 });
@@ -24,7 +20,6 @@ async function movedDuringAttempt(world: WebhookWorld, answer: AttemptResult): P
     const own = { webhooks, addresses: { refusal: async () => undefined }, clock: world.clock };
     const change = { url: NEW_URL };
     const changed = await updateEndpoint(own, { owner: OWNER, cause: BY_REQUEST, endpointId: ENDPOINT.id, change });
-    // The response shows the merchant an enabled endpoint at its new URL.
     expect(changed).toMatchObject({ kind: 'updated', endpoint: { url: NEW_URL } });
     expect(changed).not.toHaveProperty('endpoint.disabled');
     return answer;

@@ -25,7 +25,6 @@ import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('shop', { events: ['order.placed', 'order.completed', 'order.canceled'] });
 
-/** Returns the Stream record of a transition as Lambda delivers it. */
 function recordOf(transition: OrderTransition): unknown {
   const NewImage = marshall(orderTransitionRow(transition), { convertClassInstanceToMap: false });
   const { pk: Keys } = NewImage;
@@ -56,7 +55,6 @@ const tools = () => ({
   views,
 });
 
-/** Returns the events that the relay publishes for the order's chain, as a consumer reads them. */
 async function relayed({ orderId }: CreateOrder): Promise<readonly PayonceEvent[]> {
   const transitions = await orders.transitions(orderId);
   const bus = new MemoryEventBus();

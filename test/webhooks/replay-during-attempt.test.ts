@@ -14,10 +14,7 @@ const DOWN: AttemptResult = { kind: 'answered', status: 503, excerpt: '' };
 const UP: AttemptResult = { kind: 'answered', status: 200, excerpt: '' };
 const KEYED = { caller: OWNER, fingerprint: { version: 1, sha256: new Uint8Array(32) }, cause: BY_REQUEST };
 
-/**
- * Replays the range completely while an attempt to deliver the range's only event is in progress. The attempt then
- * fails.
- */
+/** The attempt fails after the replay is complete. */
 async function replayedDuringAttempt(world: WebhookWorld, deliveryId: string): Promise<void> {
   const tools = world.webhookTools(world.actor('sender'));
   world.past = [EVENT];
@@ -35,7 +32,6 @@ async function replayedDuringAttempt(world: WebhookWorld, deliveryId: string): P
     return DOWN;
   };
   await sendWebhook({ ...tools, transport: { post } }, ENDPOINT.id, deliveryId);
-  // The server has recovered.
   world.answer = () => UP;
   await world.pass(30);
   expect(await world.store.webhooks.readReplay('rpl_one')).toMatchObject({ status: 'completed' });
@@ -66,7 +62,6 @@ describe('an event replayed during a failing attempt', () => {
     const world = new WebhookWorld();
     await world.addEndpoints([ENDPOINT]);
     await world.publish(EVENT);
-    // The server accepts all other events.
     world.answer = ({ headers }) => (headers['webhook-id'] === EVENT.event.id ? DOWN : UP);
     const deliveries = async () =>
       (await world.store.webhooks.listDeliveries(ENDPOINT.id, { limit: 9 })).filter(

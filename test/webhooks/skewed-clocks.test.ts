@@ -4,10 +4,7 @@ import { type SlowAttempts, withLateAttempt } from '../../lambdas/webhooks/domai
 const START_MS = Date.UTC(2027, 0, 4);
 const MINUTE_MS = 60_000;
 
-/**
- * Records slow attempts of senders whose clocks differ.
- * @param times the time that the sender’s clock shows at each attempt, in milliseconds after START_MS
- */
+/** @param times the time that the sender’s clock shows at each attempt, in milliseconds after START_MS */
 function slowAt(...times: readonly number[]): SlowAttempts | undefined {
   let late: SlowAttempts | undefined;
   for (const time of times) late = withLateAttempt(late, START_MS + time);

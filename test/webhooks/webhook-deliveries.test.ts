@@ -205,7 +205,6 @@ describe('a failure of Payonce', () => {
   test('uses none of the ten attempts, even if the merchant requests a resend', async () => {
     const world = await worldWith(ENDPOINT);
     await world.publish(eventNamed('lost'));
-    // Crashes the process after it has claimed the attempt.
     world.answer = () => {
       throw new Crash('sender');
     };
@@ -414,7 +413,6 @@ describe('a range replay', () => {
       const world = await worldWith(ENDPOINT);
       const beganAtMs = world.clock.nowMs();
       world.past = Array.from({ length: 5 }, (_, index) => eventNamed(`past-${index}`, beganAtMs + index));
-      // One of the events was already delivered before the replay.
       await world.publish(world.past[0] ?? eventNamed('none'));
       await world.drain();
       const before = world.arrivals.length;

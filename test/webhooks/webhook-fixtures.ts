@@ -28,7 +28,6 @@ export function endpointNamed(name: string, more: Partial<WebhookEndpoint> = {})
   };
 }
 
-/** Returns an event of a new payment. */
 export function eventNamed(
   name: string,
   occurredAtMs: number = Date.UTC(2026, 2, 1, 12),

@@ -9,10 +9,7 @@ import { WebhookWorld } from './webhook-world.ts';
 const ENDPOINT = endpointNamed('orders');
 const EVENT = eventNamed('history');
 
-/**
- * Delivers one event to one endpoint. The bus and the queue deliver everything twice, and time advances until nothing
- * is due.
- */
+/** The bus and the queue deliver everything twice. */
 async function history(faults: readonly PlannedFault[], answers: readonly number[] = []): Promise<HistoryRun> {
   const plan = new FaultPlan(faults);
   const world = new WebhookWorld({ plan });

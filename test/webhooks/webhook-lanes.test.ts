@@ -28,10 +28,7 @@ import { HANGING, MINUTE_MS, NORMAL, ownerOf, SECOND_MS, Site, START_MS, WORK_MS
 const LONE = endpointNamed('lone');
 const FINGERPRINT = { version: 1, sha256: new Uint8Array(32) };
 
-/**
- * Returns the duration of the slowest delivery to each endpoint that does not hang, in milliseconds, and the simulated
- * site.
- */
+/** Returns the duration of the slowest delivery to each endpoint that does not hang, in milliseconds. */
 async function slowest(hangingDue: number): Promise<{ lone: number; normal: number; site: Site }> {
   const site = new Site();
   await site.add(HANGING, 'hangs');

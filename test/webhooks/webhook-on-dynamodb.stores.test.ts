@@ -9,7 +9,7 @@ import { whole } from '../support/slice.ts';
 import { endpointNamed, eventNamed } from './webhook-fixtures.ts';
 import { WebhookWorld } from './webhook-world.ts';
 
-/** Maximum duration of a history, in minutes. It is long enough for a lease and a retry. */
+/** It is long enough for a lease and a retry. */
 const MOST_MINUTES = 3;
 
 let tables: Awaited<ReturnType<typeof createTables>>;
@@ -18,7 +18,6 @@ beforeAll(async () => {
   tables = await createTables('webhook-histories');
 });
 
-/** Sends one event by fan-out or by a range replay, and starts new processes until nothing is due. */
 async function history(how: 'live' | 'replay', faults: readonly PlannedFault[]): Promise<HistoryRun> {
   made += 1;
   const owner = { tenantId: tenantId(`ten_hooks_${process.pid}_${made}`), mode: 'test' } as const;

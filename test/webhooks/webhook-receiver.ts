@@ -10,7 +10,6 @@ export interface WebhookReceiver extends AsyncDisposable {
   respond: (response: ServerResponse) => void;
 }
 
-/** Starts a merchant's server on loopback: with HTTPS if `certificate` is given, otherwise with HTTP. */
 export async function serveWebhookReceiver(certificate?: SelfMadeCertificate): Promise<WebhookReceiver> {
   const arrivals: { path: string; headers: IncomingHttpHeaders; body: string }[] = [];
   const take: RequestListener = (request, response) => {

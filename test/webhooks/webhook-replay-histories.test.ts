@@ -11,10 +11,7 @@ import { WebhookWorld } from './webhook-world.ts';
 
 const ENDPOINT = endpointNamed('orders');
 
-/**
- * Replays a range with two events per page. The first event was delivered when it occurred. The client retries until it
- * gets a response.
- */
+/** The range has two events per page. The first event was delivered when it occurred. */
 async function history(count: number, faults: readonly PlannedFault[], isPartial = false): Promise<HistoryRun> {
   const calm = new WebhookWorld();
   await calm.addEndpoints([ENDPOINT]);

@@ -58,15 +58,14 @@ const LANES = { batch: 1, atOnce: 20 };
 /** Time that an execution takes in addition to its requests, in milliseconds. */
 export const WORK_MS = 30;
 
-/** Simulates the sweep, the senders with their two queues, and receivers with configurable delays. */
 export class Site {
   readonly clock = new Timeline();
   readonly store = new Stores(this.clock).webhooks;
   readonly failed: unknown[] = [];
   readonly failedMessages: unknown[] = [];
   /**
-   * Response time of each receiver in milliseconds, by URL. A request to a receiver that `hangs` times out after ten
-   * seconds. A receiver that `fails` responds with 500.
+   * In milliseconds, by URL. A request to a receiver that `hangs` times out after ten seconds. A receiver that `fails`
+   * responds with 500.
    */
   readonly answersIn = new Map<string, number | 'hangs' | 'fails'>();
   readonly arrivals: { readonly url: string; readonly eventId: string; readonly atMs: number }[] = [];
@@ -130,7 +129,6 @@ export class Site {
     return updateEndpoint({ ...this.tools, addresses }, { ...acted, change });
   }
 
-  /** Advances the time, with a sweep each minute. */
   async pass(minutes: number): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) {
       await sweepWebhooks({ ...this.tools, webhooks: this.store, due: this.store });
@@ -203,7 +201,7 @@ export class Site {
   }
 }
 
-/** Returns the owner of an endpoint. Each endpoint has its own tenant. */
+/** Each endpoint has its own tenant. */
 export function ownerOf({ id }: WebhookEndpoint) {
   return { tenantId: tenantId(`ten_${id.slice(3, 20)}`), mode: 'test' } as const;
 }

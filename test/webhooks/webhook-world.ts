@@ -18,22 +18,17 @@ interface Arrival extends WebhookRequest {
   readonly afterSuccess: boolean;
 }
 
-/** Simulates a merchant's server that records its requests, and the processes that send webhooks to it. */
 export class WebhookWorld extends World {
   readonly arrivals: Arrival[] = [];
-  /** Returns the response of the merchant's server to a request. */
   answer: (request: WebhookRequest) => AttemptResult = () => ({ kind: 'answered', status: 204, excerpt: '' });
   /** Events that a replay finds. */
   past: readonly PayonceEvent[] = [];
   secrets = SECRETS;
-  /** Events about endpoints that were published on the bus. */
   readonly published: AnyEvent[] = [];
   isBusDown = false;
-  /**
-   * Number of times that each delivery was recorded as delivered, by delivery id. Counted only for in-memory tables.
-   */
+  /** By delivery id. Counted only for in-memory tables. */
   readonly successes = new Map<string, number>();
-  /** Event bodies in the Ledger, by event id. */
+  /** By event id. */
   readonly #bodies = new Map<string, string>();
 
   constructor(options: WorldOptions = {}) {
@@ -78,17 +73,11 @@ export class WebhookWorld extends World {
     this.#bodies.set(event.id, JSON.stringify(event));
   }
 
-  /** Runs the fan-out of an event until it succeeds, at most five times. */
   async publish(event: PayonceEvent): Promise<void> {
     this.appendToLedger(event);
     await this.until('fan-out', (actor) => fanOut(this.webhookTools(actor), event));
   }
 
-  /**
-   * Runs the work in new processes until it completes, at most `tries` times.
-   *
-   * @returns whether the work completed
-   */
   async until(name: string, work: (actor: Actor) => Promise<unknown>, tries = 5): Promise<boolean> {
     for (let attempt = 0; attempt < tries; attempt += 1) {
       if (await this.#succeeds(name, work)) return true;
@@ -96,7 +85,7 @@ export class WebhookWorld extends World {
     return false;
   }
 
-  /** Processes the due messages of the queue. A message whose process failed is redelivered once. */
+  /** A message whose process failed is redelivered once. */
   async drain(): Promise<readonly SendOutcome[]> {
     const outcomes: SendOutcome[] = [];
     for (let messages = 0; messages < 2_000; messages += 1) {
@@ -132,12 +121,11 @@ export class WebhookWorld extends World {
     });
   }
 
-  /** Advances the time by this many minutes. Runs the sweep and drains the queue in each minute. */
   async pass(minutes: number): Promise<void> {
     for (let minute = 0; minute < minutes; minute += 1) await this.#passUntil(this.clock.nowMs() + 60_000);
   }
 
-  /** Advances the time to the next due delivery. @returns false if nothing is due */
+  /** @returns false if nothing is due */
   async jump(deliveries: () => Promise<readonly Delivery[]>): Promise<boolean> {
     const due = (await deliveries()).flatMap(({ sweepAtMs, leaseExpiresAtMs = 0 }) =>
       sweepAtMs === undefined ? [] : [Math.max(sweepAtMs, leaseExpiresAtMs)],
@@ -163,7 +151,6 @@ export class WebhookWorld extends World {
     return this.answer(request);
   }
 
-  /** Returns a page of at most two events. */
   async #pastPage({ fromMs, untilMs, tenantId, mode, cursor = '0' }: Parameters<PastEvents>[0]) {
     for (const event of this.past) this.appendToLedger(event);
     const owned = this.past.filter(

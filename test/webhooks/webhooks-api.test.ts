@@ -148,7 +148,6 @@ describe('an endpoint', () => {
     expect((await harness.send('DELETE', path, 'd')).text).toBe(first.text);
     expect((await harness.send('DELETE', path, 'another')).status).toBe(404);
     expect((await harness.get(`/v1/webhook_endpoints${path}`)).status).toBe(404);
-    // A retry of the creation does not create a second endpoint.
     expect(idOf(await harness.create('k'))).toBe(path.slice(1));
     expect((await harness.get('/v1/webhook_endpoints')).body['data']).toEqual([]);
   });

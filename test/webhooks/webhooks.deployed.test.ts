@@ -37,7 +37,6 @@ describe('a merchant on the deployed stack', () => {
     const paid = await api.pay({ key: `${run}-pay`, body: { metadata: { run } } });
     expect(paid.status).toBe(201);
 
-    // The first attempt gets a 500 response, and a second attempt follows within seconds.
     const secret = new Webhook(String(made.json['secret']));
     const arrived = (count: number) => until(async () => ours()[count - 1]);
     const second = await arrived(2);
