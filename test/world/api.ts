@@ -55,7 +55,6 @@ import { World } from './world.ts';
 
 export const RUNS = '/v1/admin/jobs/close-days/runs';
 export const API_KEY = 'sk_test_0123456789abcdefghijkl';
-/** API key that is unknown until a test registers it. */
 export const OTHER_KEY = 'sk_test_zyxwvutsrqponmlkjihgfe';
 export const LIVE_KEY = 'sk_live_0123456789abcdefghijkl';
 export const OPERATOR_KEY = 'ok_0123456789abcdefghijkl';
@@ -64,11 +63,11 @@ export interface Reply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly text: string;
-  /** Parsed JSON of `text`; empty when the response has no body. */
+  /** Empty when the response has no body. */
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** Fields of a request that a test sets. {@link gatewayEvent} supplies the other fields of a valid request. */
+/** {@link gatewayEvent} supplies the other fields of a valid request. */
 export interface Asked {
   readonly headers?: Readonly<Record<string, string>>;
   readonly event?: Partial<GatewayEvent>;
@@ -94,9 +93,7 @@ async function reads(tools: ApiWorldTools): Promise<Handler> {
 
 type Open = (tools: ApiWorldTools) => Promise<Handler>;
 
-/**
- * Route loaders of the Lambda functions. The stacks route requests to a function by this path and, if set, this method.
- */
+/** The stacks route requests to a function by this path and, if set, this method. */
 const FUNCTIONS: readonly (readonly [path: RegExp, open: Open, method?: string])[] = [
   [
     /^\/callbacks/,
@@ -161,16 +158,13 @@ const TEA = {
 export const UNKNOWN_TENANT = 'ten_unknown';
 export const isAnyTenant: IsTenant = async (id) => id !== UNKNOWN_TENANT;
 
-/** Returns rate limits that are too high for a test to reach. */
 export function limitsIn({ client }: Pick<MemoryDynamoDb, 'client'>, clock: Clock): TenantLimits {
   return new TenantLimits(new DynamoDbLimits(client, TABLES.registry, { rate: 1_000_000, burst: 1_000_000 }), clock);
 }
 
 let processes = 0;
 
-/**
- * Serves all APIs of one `World`, with one process per function. By default, requests use an API key with every scope.
- */
+/** One process per function. By default, requests use an API key with every scope. */
 export class Api<Of extends World = World> {
   readonly world: Of;
   /** Alarms that were written immediately instead of at the end of a request. */
@@ -179,9 +173,8 @@ export class Api<Of extends World = World> {
   readonly faults: unknown[] = [];
   /** Hashes of the API keys and operator keys that were looked up. */
   readonly lookups: string[] = [];
-  /** Recorded uses of API keys and operator keys, each with the key's id and the day. */
+  /** Uses of keys, each with the key's id and the day. */
   readonly uses: string[] = [];
-  /** Export files. */
   readonly files = new MemoryExportFiles();
   readonly #known = new Map<string, ApiKeyRecord>();
   readonly #operators = new Map<string, OperatorKeyRecord>();
@@ -222,24 +215,21 @@ export class Api<Of extends World = World> {
     return { secrets: this.#secrets, secretId: 'job-credential', clock: this.world.clock };
   }
 
-  /** Returns an API with new processes in the same world. */
   with(changes: Partial<ApiWorldTools> = {}): Api<Of> {
     return new Api({ ...this.#changes, ...changes }, this.world);
   }
 
-  /** Registers an API key for `ten_desk` in test mode with every scope. `changes` overrides these defaults. */
   registerKey(key: string, changes: Partial<ApiKeyRecord>): void {
     const hash = createHash('sha256').update(key).digest('hex');
     this.#known.set(hash, { tenantId: tenantId('ten_desk'), mode: 'test', scopes: ALL_SCOPES, ...changes });
   }
 
-  /** Registers an operator key, by default with the role `owner`. */
   registerOperator(key: string, changes: Partial<OperatorKeyRecord> = {}): void {
     const hash = createHash('sha256').update(key).digest('hex');
     this.#operators.set(hash, { operator: 'Ada Example', role: 'owner', ...changes });
   }
 
-  /** Stores an operator's key in the Registry, so that the API lists the key. @returns the key's id */
+  /** Stores the key in the Registry, so that the API lists it. @returns the key's id */
   async storeOperatorKey(key: string, rights: OperatorKeyRecord): Promise<KeyId> {
     const keyHash = createHash('sha256').update(key).digest('hex');
     const id = idOfKeyHash(keyHash);
@@ -253,7 +243,6 @@ export class Api<Of extends World = World> {
     return id;
   }
 
-  /** Approves or rejects another operator's request, by default with {@link OPERATOR_KEY}. */
   approve(id: string, asked: Asked = {}, verdict: 'approve' | 'reject' = 'approve'): Promise<Reply> {
     return this.ask('POST', `/v1/admin/approvals/${id}/${verdict}`, asked);
   }
@@ -308,7 +297,6 @@ export class Api<Of extends World = World> {
     return new Response(reply.text, { status: reply.status, headers: reply.headers });
   };
 
-  /** Sends a POST with an idempotency key and an optional body. */
   write(path: string, key: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
     const type = body === undefined ? {} : { 'Content-Type': 'application/json' };
     return this.ask('POST', path, {
@@ -317,12 +305,11 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** Sends a payment request, by default for 10.00 EUR from `tok_ok`. */
   pay(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.write('/v1/payments', key, { amount: 1000, currency: 'EUR', source: 'tok_ok', ...body }, asked);
   }
 
-  /** Creates a payment and advances the clock by a second. @returns the payment's id */
+  /** @returns the payment's id */
   async paid(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<PaymentId> {
     const reply = await this.pay(key, body, asked);
     const { payment = reply.body } = reply.body as { payment?: Record<string, unknown> };
@@ -332,7 +319,6 @@ export class Api<Of extends World = World> {
     return id;
   }
 
-  /** Sends a payment request with exactly this text as its body. */
   post(body: string, { headers, event }: Asked = {}): Promise<Reply> {
     return this.ask('POST', '/v1/payments', {
       headers: { 'Content-Type': 'application/json', 'Idempotency-Key': 'a-key', ...headers },
@@ -340,23 +326,20 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** Requests a change of a payment. @param of path below `/v1/payments`, for example `pay_…/refunds` */
+  /** @param of path below `/v1/payments`, for example `pay_…/refunds` */
   change(of: string, key: string, body?: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
     return this.write(`/v1/payments/${of}`, key, body, asked);
   }
 
-  /** Sends an order, by default for tea at 20.00 EUR with a referrer. */
   order(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.write('/v1/orders', key, { ...TEA, ...body }, asked);
   }
 
-  /** Sends a correction. By default, the body contains a reason. */
   correct(key: string, body: Readonly<Record<string, unknown>>, asked: Asked = {}): Promise<Reply> {
     const sent = { reason: 'Booked twice', ...body };
     return this.write('/v1/admin/corrections', key, sent, asked);
   }
 
-  /** Sends an annotation of a payment. By default, the body contains a reason. */
   annotate(
     payment: string,
     key: string,
@@ -367,12 +350,10 @@ export class Api<Of extends World = World> {
     return this.write(`/v1/admin/payments/${payment}/annotations`, key, sent, asked);
   }
 
-  /** Requests a run of a job. */
   run(key: string, body?: Readonly<Record<string, unknown>>, asked: Asked = {}, path = RUNS): Promise<Reply> {
     return this.write(path, key, body, asked);
   }
 
-  /** Requests a job run as the executor does. `changes` overrides fields of that request. */
   async fire(
     scheduledFor: string,
     changes: { path?: string; credited?: string; scopes?: readonly string[]; key?: string; body?: object } = {},
@@ -385,7 +366,6 @@ export class Api<Of extends World = World> {
     return this.run(key, { scheduled_for: unixSeconds(scheduledFor), ...changes.body }, { headers }, RUNS);
   }
 
-  /** Sends a request to the webhook endpoints API, with an optional idempotency key and an optional body. */
   send(method: string, path: string, key?: string, body?: unknown, { headers, event }: Asked = {}): Promise<Reply> {
     return this.ask(method, `/v1/webhook_endpoints${path}`, {
       headers: {
@@ -397,7 +377,6 @@ export class Api<Of extends World = World> {
     });
   }
 
-  /** Creates a webhook endpoint. `body` overrides fields of a valid endpoint. */
   create(key: string, body: Readonly<Record<string, unknown>> = {}, asked: Asked = {}): Promise<Reply> {
     return this.send('POST', '', key, { url: 'https://shop.co.uk/hooks', events: ['*'], ...body }, asked);
   }
@@ -508,12 +487,10 @@ export class Api<Of extends World = World> {
   };
 }
 
-/** Converts an ISO 8601 time to Unix seconds. */
 export function unixSeconds(time: string): number {
   return Math.floor(Date.parse(time) / 1000);
 }
 
-/** Returns the objects of a list response. */
 export function dataOf(reply: Pick<Reply, 'body'>): readonly Readonly<Record<string, unknown>>[] {
   const { data } = reply.body;
   if (!Array.isArray(data)) throw new Error(`no list: ${JSON.stringify(reply.body)}`);
@@ -521,5 +498,4 @@ export function dataOf(reply: Pick<Reply, 'body'>): readonly Readonly<Record<str
 }
 export const idsOf = (reply: Reply): readonly string[] => dataOf(reply).map(({ id }) => String(id));
 
-/** Returns request headers that authenticate with this API key. */
 export const as = (key: string) => ({ headers: { Authorization: `Bearer ${key}` } });

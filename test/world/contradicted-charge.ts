@@ -2,10 +2,6 @@ import type { Charge, ChargeStatus } from '../../lambdas/processors/sandbox/sand
 
 const WAS_HELD: ReadonlySet<ChargeStatus> = new Set(['authorized', 'voided']);
 
-/**
- * Returns true if a later state of the charge contradicts an earlier one: an authorized or voided hold is now declined,
- * a captured amount has changed, a failed refund is now successful, or a closed dispute no longer has its outcome.
- */
 export function isContradicted(before: Charge, after: Charge): boolean {
   const statusOf = (parts: readonly { readonly id: string; readonly status: string }[], id: string) =>
     parts.find((part) => part.id === id)?.status;

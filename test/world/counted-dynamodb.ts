@@ -9,7 +9,7 @@ import type { Item } from './dynamodb-values.ts';
 import { type Around, MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES } from './tables.ts';
 
-/** Returns the number of items that a call read, including items that its filter dropped. @param answer the response */
+/** Includes items that the filter dropped. @param answer the response */
 export function itemsRead(answer: unknown): number {
   const {
     ScannedCount,
@@ -20,7 +20,7 @@ export function itemsRead(answer: unknown): number {
   return batch + (ScannedCount ?? (item === undefined ? 0 : 1));
 }
 
-/** In-memory DynamoDB with the product's tables. Counts the calls of all clients, and the items that they read. */
+/** Counts the calls of all clients, and the items that they read. */
 export class CountedDynamoDb extends MemoryDynamoDb {
   calls = 0;
   read = 0;
@@ -41,7 +41,6 @@ export class CountedDynamoDb extends MemoryDynamoDb {
     });
   }
 
-  /** Counts the calls that `act` makes, and the items that it reads. */
   async counted<Result>(
     act: () => Promise<Result>,
   ): Promise<{ readonly result: Result; readonly calls: number; readonly read: number }> {
@@ -50,11 +49,7 @@ export class CountedDynamoDb extends MemoryDynamoDb {
     return { result, calls: this.calls - before.calls, read: this.read - before.read };
   }
 
-  /**
-   * Copies each row whose partition key has the prefix, `copies` times, within the table.
-   *
-   * @param changed returns the attributes to change in a copy, given the number of the copy, which starts at 1
-   */
+  /** @param changed returns the attributes to change in a copy, given the number of the copy, which starts at 1 */
   async copy(
     table: string,
     prefix: string,

@@ -12,7 +12,7 @@ interface Prepared {
   readonly get: (sort: string) => Promise<Item | undefined>;
 }
 
-/** Tests batches of puts. @param prepare returns a table with a partition that no other test uses */
+/** @param prepare returns a table with a partition that no other test uses */
 export function describeBatchWrites(prepare: () => Promise<Prepared>): void {
   describe('batches of puts', () => {
     const requestsOf = (sorts: readonly string[], key: Prepared['key']) =>

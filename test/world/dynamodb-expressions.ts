@@ -31,7 +31,6 @@ export type Action =
     }
   | { readonly kind: 'REMOVE'; readonly name: string };
 
-/** Parsed expression and its placeholders. */
 export interface Parsed<Tree> {
   readonly tree: Tree;
   readonly uses: ReadonlySet<string>;
@@ -308,9 +307,7 @@ export function holds(condition: Condition, item: Item | undefined, placeholders
   }
 }
 
-/**
- * Returns the result of a comparison. A missing attribute differs from every value, but is neither less nor greater.
- */
+/** A missing attribute differs from every value, but is neither less nor greater. */
 export function compared(is: Comparator, left: Value | undefined, right: Value | undefined): boolean {
   if (left === undefined || right === undefined) return is === '<>';
   if (is === '=') return equalValues(left, right);
@@ -329,7 +326,6 @@ export function compared(is: Comparator, left: Value | undefined, right: Value |
   }
 }
 
-/** Returns the item after the update, and the attributes that the update names. */
 export function updated(
   actions: readonly Action[],
   item: Item,
@@ -350,7 +346,7 @@ export function updated(
   return { item: after, touched };
 }
 
-/** Returns the new value of an attribute, or undefined if the update empties a set. */
+/** Returns undefined if the update empties a set. */
 function resultOf(
   { kind, to, plus }: Extract<Action, { to: Operand }>,
   item: Item,

@@ -109,7 +109,7 @@ function newPage(maxBytes: number, limit = Number.POSITIVE_INFINITY): Page {
 }
 
 /**
- * Adds a row to the page. As in DynamoDB, a page that reached a limit has a last evaluated key even if no row follows.
+ * As in DynamoDB, a page that reached a limit has a last evaluated key even if no row follows.
  *
  * @returns false when the page is full
  */
@@ -126,7 +126,6 @@ function addTo(page: Page, placed: Placed): boolean {
 
 // -------------------------------------------------------------------------------------------------------------------- query
 
-/** Splits a key condition at its ANDs, and returns the parts. */
 function terms(condition: Condition): readonly Condition[] {
   return condition.kind === 'and' ? [...terms(condition.left), ...terms(condition.right)] : [condition];
 }
@@ -170,7 +169,7 @@ function isSame(placed: Placed | undefined, probe: Placed): boolean {
   return placed !== undefined && placed.row.partition === probe.row.partition && placed.row.sort === probe.row.sort;
 }
 
-/** Returns the position after which a page starts: the last key of the previous page, even if its row was deleted. */
+/** Starts after the last key of the previous page, even if its row was deleted. */
 function startOf(table: MemoryTable, index: string | undefined, start: Readonly<Record<string, unknown>>): Placed {
   const { shape } = table;
   const expected = keyNames(table, index);
@@ -191,7 +190,7 @@ function attributeOf(term: Condition, placeholders: Placeholders): string | unde
   return term.of.kind === 'name' ? nameOf(term.of.text, placeholders) : undefined;
 }
 
-/** Returns the range of rows that match the sort key condition. The end is exclusive. */
+/** The end is exclusive. */
 function boundsOf(
   sort: KeyPart | undefined,
   term: Condition | undefined,

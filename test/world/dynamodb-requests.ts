@@ -1,4 +1,3 @@
-/** Request checks and request fields that several commands share. */
 import type { Parsed, Placeholders } from './dynamodb-expressions.ts';
 import { type Item, storedValues, type Value } from './dynamodb-values.ts';
 import {
@@ -66,7 +65,6 @@ const FIELDS: Readonly<Record<string, ReadonlySet<string>>> = {
   'TransactWriteCommand.ConditionCheck': new Set(['TableName', 'Key', ...CONDITION]),
 };
 
-/** Checks the fields of a request. @throws Error for a parameter that this implementation does not support */
 export function knownFieldsOnly(command: string, input: object): void {
   const known = FIELDS[command];
   for (const field in input) {
@@ -82,7 +80,6 @@ function mustBeUsed(placeholder: string, expressions: readonly (Parsed<unknown> 
 }
 
 /**
- * Returns the placeholders of a request.
  * @throws ValidationError for a placeholder that no expression uses, or that an expression uses without a definition
  */
 export function placeholdersOf(
@@ -107,7 +104,7 @@ export function placeholdersOf(
   return { names, values };
 }
 
-/** Returns the key. @throws ValidationError unless its attributes are exactly the key attributes of the table */
+/** @throws ValidationError unless the attributes are exactly the key attributes of the table */
 export function keyOf(shape: KeyShape, key: Readonly<Record<string, unknown>> | undefined): Key {
   const { partition, sort } = shape;
   const attributes = Object.keys(key ?? {}).length;
@@ -140,7 +137,7 @@ export function keyValue({ name, type }: KeyPart, value: unknown, maxBytes = MAX
   return value as Scalar;
 }
 
-/** Returns the item with these attributes only. @param names undefined for all attributes */
+/** @param names undefined for all attributes */
 export function projected(item: Item | undefined, names: readonly string[] | undefined): Item | undefined {
   if (item === undefined || names === undefined) return item;
   const part: Record<string, Value> = {};
@@ -157,11 +154,7 @@ export function readUnits(bytes: number, isConsistent: boolean): number {
   return Math.max(1, Math.ceil(bytes / READ_UNIT_BYTES)) * (isConsistent ? 1 : 0.5);
 }
 
-/**
- * Returns the capacity units of a write.
- *
- * @param times factor for all units: 2 in a transaction, otherwise 1
- */
+/** @param times factor for all units: 2 in a transaction, otherwise 1 */
 export function unitsOf(
   {
     table,
@@ -187,13 +180,11 @@ export function unitsOf(
   return { units: Math.max(1, Math.ceil(bytes / KILOBYTE)) * times, indexUnits };
 }
 
-/** Returns the position of a row in an index, or undefined if the row is not in the index. */
 function entryOf({ partition, sort }: Required<KeyShape>, row: Row | undefined): string | undefined {
   const values = [row?.item[partition.name], row?.item[sort.name]];
   return values.every(isScalar) ? JSON.stringify(values) : undefined;
 }
 
-/** Checks the index keys of an item. @throws ValidationError for a key attribute that an index does not accept */
 export function checkIndexKeys({ indexes }: TableShape, item: Item): void {
   for (const { partition, sort } of Object.values(indexes ?? {})) {
     for (const part of [partition, sort]) {

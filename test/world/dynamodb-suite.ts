@@ -22,7 +22,7 @@ import { describe, expect, test } from '@jest/globals';
 import { describeBatchWrites } from './dynamodb-batch-suite.ts';
 import type { TableShape } from './memory-table.ts';
 
-/** Table with a sort key and a sparse index. The row reader accepts every row whose partition key begins with `A#`. */
+/** The row reader accepts every row whose partition key begins with `A#`. */
 export const SUITE_SHAPE: TableShape = {
   name: 'suite',
   partition: { name: 'pk', type: 'S' },
@@ -34,7 +34,6 @@ export const SUITE_SHAPE: TableShape = {
 
 type TransactItems = NonNullable<TransactWriteCommandInput['TransactItems']>;
 
-/** Returns the outcome of a call in a form that tests can compare. */
 export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   try {
     const { $metadata: _, ...output } = (await call) as Record<string, unknown>;
@@ -55,7 +54,7 @@ export async function outcomeOf(call: Promise<unknown>): Promise<unknown> {
   }
 }
 
-/** Tests the DynamoDB behavior that production code relies on. Each test uses its own partitions. */
+/** Each test uses its own partitions. */
 export function describeDynamoDb(
   name: string,
   setup: () => Promise<{ readonly client: DynamoDBDocumentClient; readonly table: string }>,
@@ -204,11 +203,9 @@ export function describeDynamoDb(
         ['#number BETWEEN :five AND :five', true],
         ['begins_with(text_value, :ab)', true],
         ['text_value < :b', true],
-        // A value of a different type is unequal, but neither less nor greater.
         ['text_value < :five', false],
         ['text_value = :five', false],
         ['text_value <> :five', true],
-        // A missing attribute is also unequal, but neither less nor greater.
         ['absent = :five', false],
         ['absent < :five', false],
         ['absent <> :five', true],

@@ -12,8 +12,7 @@ export type Value =
 export type Item = Readonly<Record<string, Value>>;
 
 /**
- * Returns a copy of the value as the document client sends it with its default options. Freezes the lists and objects
- * of the copy.
+ * Copies the value as the document client sends it with its default options.
  *
  * @throws Error in the same cases as the document client: undefined, NaN, infinite or unsafe numbers, empty or mixed
  * sets, and instances of classes
@@ -33,18 +32,12 @@ function kept(value: unknown): Value {
   );
 }
 
-/**
- * Copies the attributes of an item. Like the document client, omits undefined attributes and rejects undefined values
- * inside other values.
- */
+/** Like the document client, omits undefined attributes and rejects undefined values inside other values. */
 export function storedItem(value: object): Item {
   return Object.freeze(storedValues(value));
 }
 
-/**
- * Like {@link storedItem}, but for values that are not an item, such as the values of placeholders. Does not freeze the
- * result.
- */
+/** For values that are not an item, such as the values of placeholders. Does not freeze the result. */
 export function storedValues(value: object): Item {
   const item: Record<string, Value> = {};
   const given = value as Readonly<Record<string, unknown>>;
@@ -112,10 +105,7 @@ function equalMaybe(left: Value | undefined, right: Value | undefined): boolean 
   return left !== undefined && right !== undefined && equalValues(left, right);
 }
 
-/**
- * Compares text by UTF-8 bytes, numbers by value and binary values by unsigned bytes. Returns undefined for values of
- * different types, and for types without an order.
- */
+/** Returns undefined for values of different types, and for types without an order. */
 export function compareValues(left: Value, right: Value): number | undefined {
   if (typeof left === 'string' && typeof right === 'string') return compareText(left, right);
   if (typeof left === 'number' && typeof right === 'number') return left - right;
@@ -123,7 +113,7 @@ export function compareValues(left: Value, right: Value): number | undefined {
   return undefined;
 }
 
-/** Compares text by UTF-8 bytes, which is also the order of code points. */
+/** The order of UTF-8 bytes is also the order of code points. */
 function compareText(left: string, right: string): number {
   if (left === right) return 0;
   const length = Math.min(left.length, right.length);
@@ -135,13 +125,13 @@ function compareText(left: string, right: string): number {
   return left.length - right.length;
 }
 
-/** Returns the rank of a UTF-16 unit. Surrogates rank last, because they encode the highest code points. */
+/** Surrogates rank last, because they encode the highest code points. */
 function ranked(unit: number): number {
   return unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit;
 }
 
 /**
- * Adds a number to a number, or a set to a set. A missing target counts as zero or as an empty set.
+ * A missing target counts as zero or as an empty set.
  *
  * @throws TypeError for other types
  */
@@ -154,7 +144,7 @@ export function add(to: Value | undefined, value: Value): Value {
   return new Set([...(to ?? []), ...value]);
 }
 
-/** Removes elements from a set. Returns undefined when the set becomes empty. @throws TypeError for other types */
+/** Returns undefined when the set becomes empty. @throws TypeError for other types */
 export function remove(from: Value | undefined, value: Value): Value | undefined {
   if (!(value instanceof Set)) return mismatch();
   if (from === undefined) return undefined;
@@ -186,7 +176,6 @@ function sizeOf(value: Value): number {
   return sum;
 }
 
-/** Returns the number of significant digits, without leading and trailing zeros. */
 function digitsOf(value: number): number {
   if (Number.isSafeInteger(value)) {
     let rest = Math.abs(value);

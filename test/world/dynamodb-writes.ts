@@ -46,18 +46,14 @@ export interface Planned {
   readonly before: Row | undefined;
   /** Row after the write. Undefined for a delete, after a failed condition, or if there is a `fault`. */
   readonly after: Row | undefined;
-  /** Whether the condition of the write failed. */
   readonly isRefused: boolean;
-  /** Error message, if the update cannot be applied to this item. */
+  /** Set if the update cannot be applied to this item. */
   readonly fault?: string;
   readonly wantsOld: boolean;
-  /** Attributes that the update names. */
   readonly touched: readonly string[];
 }
 
 /**
- * Returns the effect of a write without applying the write.
- *
  * @throws ValidationError for input that DynamoDB never accepts, ExpressionError for an expression that cannot be
  * parsed or applied, UnreadableRowError for a row that the row reader refuses
  */
@@ -125,7 +121,6 @@ function keyItem({ partition, sort }: TableShape, key: Key): Item {
   return { [partition.name]: key.partition, ...(sort === undefined ? {} : { [sort.name]: key.sort }) };
 }
 
-/** Returns the row of an item. Checks the item's index keys and size, and whether the row reader accepts the item. */
 function checkedRow(table: MemoryTable, item: Item): Row {
   const { shape } = table;
   checkIndexKeys(shape, item);

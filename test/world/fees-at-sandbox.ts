@@ -1,9 +1,6 @@
 import type { Charge } from '../../lambdas/processors/sandbox/sandbox-api.ts';
 
-/**
- * Returns the fees of a charge and of its disputes, by currency, in minor units; undefined before a fee is booked.
- * Shares no code with production code.
- */
+/** By currency, in minor units; undefined before a fee is booked. Shares no code with production code. */
 export function feesAtSandbox(charge: Charge | undefined): Readonly<Record<string, number>> | undefined {
   const fees = [charge?.fee, ...(charge?.disputes ?? []).map(({ fee }) => fee)].filter(
     (fee) => typeof fee === 'number',

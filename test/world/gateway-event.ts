@@ -1,9 +1,6 @@
 import type { GatewayEvent } from '../../lambdas/http/gateway-request.ts';
 
-/**
- * Builds the event that a REST API sends to a Lambda proxy integration (payload version 1.0), with the fields that the
- * functions read.
- */
+/** The event that a REST API sends to a Lambda proxy integration (payload version 1.0). */
 export function gatewayEvent(
   method: string,
   address: string,

@@ -8,19 +8,18 @@ export interface AppliedChange {
   readonly kind: 'capture' | 'void' | 'refund';
 }
 
-/** Request with an idempotency key that reached the processor, regardless of the response. */
+/** Includes requests whose response was lost. */
 export interface SentRequest {
   readonly kind: 'charge' | AppliedChange['kind'];
   readonly operationId: string;
-  /** Payment id in the request's metadata. */
   readonly paymentId: string;
-  /** Charge that the request changes; undefined for a new charge. */
+  /** Undefined for a new charge. */
   readonly chargeId: string | undefined;
   readonly amountMinor: number;
   readonly atMs: number;
-  /** Time when the caller sent the request, in Unix milliseconds. The request may have arrived much later. */
+  /** In Unix milliseconds. The request may have arrived much later. */
   readonly askedAtMs: number;
-  /** Name of the simulated function that sent the request. Undefined outside the simulator. */
+  /** Undefined outside the simulator. */
   readonly by: string | undefined;
   /** Whether an earlier request with the same key was already applied, so that this request has no effect. */
   readonly isRepeated: boolean;
@@ -36,7 +35,7 @@ export interface SentRequest {
 }
 
 export interface Contradicted {
-  /** Time of the contradiction, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   readonly atMs: number;
   /** Time when the books first showed the charge's current state, in Unix milliseconds. */
   readonly shownAtMs: number;
@@ -44,16 +43,12 @@ export interface Contradicted {
 
 /** Charge that another user of the processor's account creates, without Payonce. */
 interface ForeignOrder {
-  /** Payment and operation in the charge's metadata. */
   readonly paymentId?: string;
   readonly operationId?: string;
   readonly amountMinor: number;
   /** @default EUR */
   readonly currency?: string;
-  /**
-   * Source of the charge.
-   * @default tok_ok
-   */
+  /** @default tok_ok */
   readonly source?: string;
 }
 
@@ -62,12 +57,12 @@ interface ForeignOrder {
  * action throws if the sandbox refuses it.
  */
 export interface InsideSandbox {
-  /** Every charge, oldest first. */
+  /** Oldest first. */
   readonly all: readonly ProcessorCharge[];
-  /** Captures, voids and refunds that were applied under an idempotency key, oldest first. */
+  /** Oldest first. */
   readonly applied: readonly AppliedChange[];
   readonly sent: readonly SentRequest[];
-  /** Returns the newest state of the charge in the sandbox's books, without a lag. */
+  /** Returns the newest state, without a lag. */
   read(chargeId: string): Promise<Charge>;
   /**
    * Returns true if a function has read the newest state of the charge, or if a request with an idempotency key
@@ -80,20 +75,16 @@ export interface InsideSandbox {
    * @default false
    */
   isShown(chargeId: string, hasCallback?: boolean, isCompared?: boolean): boolean;
-  /**
-   * Returns the time when a request with an idempotency key created the charge, in Unix milliseconds; undefined if no
-   * such request created the charge.
-   */
+  /** In Unix milliseconds; undefined if no request with an idempotency key created the charge. */
   madeByKeyAtMs(chargeId: string): number | undefined;
-  /** Returns the last contradiction between two states of the charge; undefined if there is none. */
+  /** Returns the last contradiction between two states of the charge. */
   contradicted(chargeId: string): Contradicted | undefined;
-  /** Returns the time of the charge's last change, in Unix milliseconds; undefined for an unknown charge. */
+  /** In Unix milliseconds; undefined for an unknown charge. */
   changedAtMs(chargeId: string): number | undefined;
   /** Returns true if the books have ever shown the charge as declined or voided. */
   wasRefused(chargeId: string): boolean;
-  /** Returns the number of states of the charge that the books have shown. */
   statesOf(chargeId: string): number;
-  /** Returns the fees of the charge and its disputes, by currency, in minor units; undefined before the first fee. */
+  /** By currency, in minor units; undefined before the first fee. */
   feesOf(chargeId: string): Readonly<Record<string, number>> | undefined;
   charge(order: ForeignOrder): Promise<ProcessorCharge>;
   /** Confirms a charge that is pending, waits for its payer, or was declined. */
@@ -104,16 +95,16 @@ export interface InsideSandbox {
   /** Lets a hold, or the wait for the payer's approval, expire. */
   expire(chargeId: string): Promise<void>;
   /**
-   * Refunds a charge.
-   *
    * @param begins initial status of the refund
+   *
    * @default 'succeeded'
+   *
    * @returns the refund's id
    */
   refund(chargeId: string, amountMinor: number, begins?: 'pending' | 'succeeded'): Promise<string>;
   /** Completes a pending refund, or makes a successful refund fail. `refundId` may also be Payonce's operation id. */
   endRefund(refundId: string, status: 'succeeded' | 'failed'): Promise<void>;
-  /** Opens a dispute. @returns the dispute's id */
+  /** @returns the dispute's id */
   dispute(chargeId: string, amountMinor: number): Promise<string>;
   closeDispute(disputeId: string, outcome: 'won' | 'lost'): Promise<void>;
   /**
@@ -127,7 +118,6 @@ export interface InsideSandbox {
   failNext(count: number, source: string): Promise<void>;
   /** Makes the next `count` captures, voids and refunds behave like a first charge of the test token `source`. */
   failNextChange(count: number, source: string): Promise<void>;
-  /** Whether `failNext` or `failNextChange` was called. */
   readonly hasFailing: boolean;
   /** Delays the next `count` charges, captures, voids and refunds until `deliverDelayed`; their callers time out. */
   delayNext(count: number): void;

@@ -49,10 +49,7 @@ describe('rows that cannot be read back', () => {
   });
 });
 
-/**
- * Validation that the in-memory implementation performs as DynamoDB does. DynamoDB on the local AWS lacks it, so the
- * shared suite cannot cover it.
- */
+/** DynamoDB on the local AWS lacks this validation, so the shared suite cannot cover it. */
 describe('validation by DynamoDB', () => {
   test('rejects a reserved word without a placeholder', async () => {
     const { client } = memory();

@@ -57,7 +57,6 @@ const TOKEN_KNOWN_MS = 10 * 60_000;
 const CUT = 'the tables are restored';
 const ANSWERED_400 = { httpStatusCode: 400 };
 
-/** Change of one row, as recorded in the table's Stream. */
 export interface RowChange {
   readonly table: string;
   readonly before?: Item;
@@ -66,7 +65,7 @@ export interface RowChange {
 
 export interface MemoryDynamoDbOptions {
   readonly tables: readonly TableShape[];
-  /** Returns the time in Unix milliseconds, for the expiry of rows and of client request tokens. @default always 0 */
+  /** In Unix milliseconds, for the expiry of rows and of client request tokens. @default always 0 */
   readonly nowMs?: () => number;
   /**
    * Maximum size of the data that one query or scan reads, in bytes.
@@ -76,7 +75,6 @@ export interface MemoryDynamoDbOptions {
   readonly pageBytes?: number;
 }
 
-/** Wraps each call of a client, so that tests can inject faults, and count or delay calls. */
 export type Around = <Result>(command: string, apply: () => Promise<Result>, sent: object) => Promise<Result>;
 
 /**
@@ -87,7 +85,6 @@ export type Around = <Result>(command: string, apply: () => Promise<Result>, sen
  */
 export class MemoryDynamoDb {
   readonly client: DynamoDBDocumentClient;
-  /** Error messages about rows that a reader rejected. */
   readonly unreadable: string[] = [];
   readonly #tables: ReadonlyMap<string, MemoryTable>;
   readonly #nowMs: () => number;
@@ -104,18 +101,13 @@ export class MemoryDynamoDb {
     this.client = this.clientWith((_, apply) => apply());
   }
 
-  /** Returns the document client of one simulated process. */
   clientWith(around: Around): DynamoDBDocumentClient {
     const send = (command: object): Promise<unknown> =>
       around(command.constructor.name, async () => this.#answer(command), command);
     return Object.create(DynamoDBDocumentClient.prototype, { send: { value: send } }) as DynamoDBDocumentClient;
   }
 
-  /**
-   * Registers a listener.
-   *
-   * @param listener called after each write, with the changes of that write
-   */
+  /** @param listener called after each write, with the changes of that write */
   listen(listener: (changes: readonly RowChange[]) => void): void {
     this.#listeners.push(listener);
   }
@@ -140,7 +132,7 @@ export class MemoryDynamoDb {
     this.#isCut = false;
   }
 
-  /** Writes the changes of another store in one step. Checks no conditions, and does not call the row readers. */
+  /** Checks no conditions, and does not call the row readers. */
   replicate(changes: readonly RowChange[]): void {
     for (const { table: name, after, before } of changes) {
       const table = this.#table(name);
@@ -150,10 +142,7 @@ export class MemoryDynamoDb {
     this.#notify(changes);
   }
 
-  /**
-   * Returns true if none of the values in the query is the key of a partition with rows, so that the result must be
-   * empty.
-   */
+  /** Returns true if none of the values in the query is the key of a partition with rows. */
   isVoid({ TableName, IndexName, ExpressionAttributeValues = {} }: QueryCommandInput): boolean {
     const table = this.#table(TableName);
     return Object.values(ExpressionAttributeValues).every(
@@ -162,7 +151,6 @@ export class MemoryDynamoDb {
     );
   }
 
-  /** Returns the rows of a table whose partition key has this prefix, partition by partition. */
   items(table: string, prefix = ''): readonly Item[] {
     return this.#table(table)
       .all(prefix)
@@ -170,7 +158,7 @@ export class MemoryDynamoDb {
   }
 
   /**
-   * Deletes expired rows, as DynamoDB's time to live does some time after their expiry.
+   * DynamoDB's time to live deletes rows some time after their expiry.
    *
    * @returns the number of deleted rows
    */
@@ -340,11 +328,7 @@ export class MemoryDynamoDb {
     return planWrite(kind, this.#table(input.TableName), input, { faultIsReason: true });
   }
 
-  /**
-   * Returns true if a transaction with this token was applied in the last ten minutes.
-   *
-   * @throws IdempotentParameterMismatchException for a different request with this token
-   */
+  /** @throws IdempotentParameterMismatchException for a different request with this token */
   #isRepeated(input: TransactWriteCommandInput): boolean {
     for (const [token, { atMs }] of this.#tokens) {
       if (this.#nowMs() - atMs < TOKEN_KNOWN_MS) break;
@@ -390,10 +374,7 @@ export class MemoryDynamoDb {
   }
 }
 
-/**
- * Creates an error without a stack trace. Refusals are frequent, and their stack traces would take most of the run
- * time.
- */
+/** Refusals are frequent, and their stack traces would take most of the run time. */
 function withoutStack<Result>(make: () => Result): Result {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -412,7 +393,6 @@ function isKind(kind: string | undefined): kind is WriteKind {
   return kind === 'Put' || kind === 'Update' || kind === 'Delete' || kind === 'ConditionCheck';
 }
 
-/** Returns the error for a request that DynamoDB always rejects. */
 function refused(cause: Error): DynamoDBServiceException {
   const { message } = cause;
   const exception = new DynamoDBServiceException({
@@ -445,9 +425,7 @@ function canceled(plans: readonly Planned[]): TransactionCanceledException {
   );
 }
 
-/**
- * Returns the old item in DynamoDB's attribute format, because the document client does not convert items in errors.
- */
+/** The document client does not convert items in errors. */
 function oldItem({ wantsOld, before }: Planned): { readonly Item?: Record<string, AttributeValue> } {
   return wantsOld && before !== undefined ? { Item: marshall(before.item) } : {};
 }
@@ -469,7 +447,7 @@ function returned({ before, after, touched }: Planned, wanted: string): Item | u
   }
 }
 
-/** Returns the Stream record of a write; undefined for a write that changes nothing. */
+/** Returns undefined for a write that changes nothing. */
 function changeOf(table: string, before: Row | undefined, after: Row | undefined): RowChange | undefined {
   if (before === undefined && after === undefined) return undefined;
   if (before !== undefined && after !== undefined && equalValues(before.item, after.item)) return undefined;

@@ -11,15 +11,10 @@ export interface KeyShape {
 }
 
 interface IndexShape extends Required<KeyShape> {
-  /**
-   * Whether the index contains whole rows.
-   *
-   * @default false: the index contains only the keys of the rows
-   */
+  /** @default false: the index contains only the keys of the rows */
   readonly projectsAll?: true;
 }
 
-/** Shape of one table, with the readers of its rows. */
 export interface TableShape extends KeyShape {
   readonly name: string;
   /** Sparse indexes, by name. */
@@ -37,14 +32,13 @@ export type Scalar = string | number;
 
 export interface Row {
   readonly item: Item;
-  /** Size of the item, in bytes. */
+  /** In bytes. */
   readonly size: number;
   readonly partition: Scalar;
-  /** Value of the sort key. Empty in a table without a sort key. */
+  /** Empty in a table without a sort key. */
   readonly sort: Scalar;
 }
 
-/** Row with its sort key in the table or in an index. */
 export interface Placed {
   readonly sort: Scalar;
   readonly row: Row;
@@ -52,11 +46,10 @@ export interface Placed {
 
 export const NO_SORT = '';
 
-/** Rows of one partition, ordered by sort key. In an index, several rows can have the same sort key. */
+/** In an index, several rows can have the same sort key. */
 export class SortedRows {
   readonly rows: Placed[] = [];
 
-  /** Returns the index of the first row that is not before the probe. */
   at(probe: Placed): number {
     let low = 0;
     let high = this.rows.length;
@@ -106,12 +99,12 @@ function ordered(left: Placed, right: Placed): number {
   );
 }
 
-/** Rows of one table and of its indexes. Performs no checks. */
+/** Performs no checks. */
 export class MemoryTable {
   readonly shape: TableShape;
   readonly #partitions = new Map<Scalar, SortedRows>();
   readonly #indexes: ReadonlyMap<string, Map<Scalar, SortedRows>>;
-  /** Cached partitions in scan order; undefined when the order must be computed again. */
+  /** Undefined when the order must be computed again. */
   #scanOrder: readonly Hashed[] | undefined;
 
   constructor(shape: TableShape) {
@@ -136,9 +129,8 @@ export class MemoryTable {
   }
 
   /**
-   * Replaces, inserts or deletes a row.
-   *
    * @param before undefined to insert
+   *
    * @param after undefined to delete
    */
   replace(before: Row | undefined, after: Row | undefined): void {
@@ -154,18 +146,16 @@ export class MemoryTable {
     }
   }
 
-  /** Returns the rows under a partition key, of the table or of one of its indexes. */
   partition(key: Scalar, index?: string): SortedRows | undefined {
     return (index === undefined ? this.#partitions : this.#indexes.get(index))?.get(key);
   }
 
-  /** Returns the partitions of a scan segment, ordered by hash. A partition is never split. */
+  /** A partition is never split. */
   scanOrder(segment: number, segments: number): readonly Hashed[] {
     this.#scanOrder ??= [...this.#partitions.keys()].map(hashed).sort(byHash);
     return segments === 1 ? this.#scanOrder : this.#scanOrder.filter(({ hash }) => hash % segments === segment);
   }
 
-  /** Returns all rows whose partition key has this prefix, partition by partition. */
   all(prefix = ''): readonly Row[] {
     const found: Row[] = [];
     for (const [key, { rows }] of this.#partitions) {

@@ -18,7 +18,6 @@ const STILL: Clock = { nowMs: () => 0, sleep: async () => undefined };
 export class PostgresStores extends Stores {
   readonly #payments: PaymentStore;
 
-  /** @param tables the DynamoDB tables of the other rows */
   constructor(parts: AuthorityParts & { readonly store: PaymentStore }, clock: Clock, tables = emptyTables(clock)) {
     super(clock, tables, undefined, parts);
     this.#payments = parts.store;
@@ -61,7 +60,6 @@ export class PostgresStores extends Stores {
   }
 }
 
-/** Returns stores on PostgreSQL that use these tools. */
 export function storesOn(tools: PostgresTools): PostgresStores {
   const store = new PostgresStore(tools);
   const effects = new PostgresApprovals(tools, store);
@@ -76,7 +74,7 @@ export function storesOn(tools: PostgresTools): PostgresStores {
   return new PostgresStores(parts, tools.pacing.clock);
 }
 
-/** Returns stores on PostgreSQL: one without faults, and one per process with faults at its statements. */
+/** One store without faults, and one per process with faults at its statements. */
 export function storesOnPostgres(database: Database) {
   return {
     store: storesOn(toolsOn(database, STILL)),

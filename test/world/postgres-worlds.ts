@@ -28,7 +28,6 @@ import { REPLAY_CACHE, TABLES } from './tables.ts';
 
 /** Databases that no world uses. They contain the rows of earlier tests. */
 const idle: SimulatedPostgres[] = [];
-/** Databases of the worlds of the current test. */
 let inTest: WorldDatabase[] | undefined;
 /** Databases of worlds that were created outside a test. */
 const outside: WorldDatabase[] = [];
@@ -39,7 +38,6 @@ const CHANGES: Statement = {
   values: [],
 };
 
-/** Database of one world. */
 class WorldDatabase implements Database {
   /** The rows, as the items that DynamoDB would contain if it were the authority. */
   readonly rows: MemoryDynamoDb;
@@ -85,7 +83,6 @@ class WorldDatabase implements Database {
     return rows;
   }
 
-  /** Adds the changes of the last statements to `rows`. */
   #note(database: OpenDatabase): Promise<void> {
     const earlier = this.#noted;
     const note = async (): Promise<void> => {

@@ -17,7 +17,6 @@ const SANDBOX: TableShape = {
   readers: Object.fromEntries(ROWS.map((row) => [row, () => undefined])),
 };
 
-/** Creates empty sandbox books in an in-memory table. */
 export function emptyBooks(): Books {
   const { client } = new MemoryDynamoDb({ tables: [SANDBOX] });
   return createDynamoDbBooks({ client, tableName: SANDBOX.name, wait: async () => {} });

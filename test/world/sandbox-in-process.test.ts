@@ -35,7 +35,6 @@ const chargeable = (adapt: Adapt) => async () => {
 
 const failure = { code: 'unsupported', message: 'This processor does not support it.' };
 
-/** Returns a processor that declares no partial changes, and refuses them. */
 function wholeOnly(processor: Processor): Processor {
   return {
     ...processor,
@@ -47,7 +46,6 @@ function wholeOnly(processor: Processor): Processor {
   };
 }
 
-/** Returns a processor that declares no refunds, and refuses them. */
 function withoutRefunds(processor: Processor): Processor {
   return {
     ...processor,
@@ -57,7 +55,6 @@ function withoutRefunds(processor: Processor): Processor {
   };
 }
 
-/** Returns a processor that declares no holds, rejects manual capture, and fails if a capture is requested. */
 function withoutHolds(processor: Processor): Processor {
   return {
     ...processor,

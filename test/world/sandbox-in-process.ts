@@ -24,7 +24,7 @@ import { feesAtSandbox } from './fees-at-sandbox.ts';
 import type { AppliedChange, Contradicted, InsideSandbox, SentRequest } from './inside-sandbox.ts';
 import { emptyBooks } from './sandbox-books.ts';
 
-/** Base URL of the sandbox. No server listens there. */
+/** No server listens there. */
 const SANDBOX_URL = 'http://sandbox.example';
 
 /** Number of failures that open the breaker of the sandbox client (lambdas/processors/sandbox/sandbox-client.ts). */
@@ -40,27 +40,25 @@ const NO_CHANGE: ChangeOrder = {
   change: { kind: 'void' },
 };
 
-/** Request in a simulated network. */
 export interface TimedCall extends HttpCall {
   /**
-   * Time when the caller sent the request, in Unix milliseconds.
+   * In Unix milliseconds.
    *
    * @default the time of arrival
    */
   readonly askedAtMs?: number;
-  /** Name of the simulated function that sent the request. */
   readonly by?: string;
 }
 
-/** Sandbox processor in this process, called by the real client. Waits and timeouts use the clock. */
+/** Called by the real client. Waits and timeouts use the clock. */
 export interface SandboxInProcess extends Processor, ProcessorBooks {
   readonly mode: Mode;
   readonly inside: InsideSandbox;
-  /** HTTP function for other clients of this processor. With a lag, look-ups show an earlier state of the books. */
+  /** For other clients of this processor. With a lag, look-ups show an earlier state of the books. */
   readonly send: SendRequest;
-  /** Returns every charge of a payment, including declined ones, oldest first. */
+  /** Includes declined charges, oldest first. */
   charges(paymentId: string): readonly ProcessorCharge[];
-  /** Returns how often an operation was sent, with or without a response. */
+  /** Counts requests with and without a response. */
   sends(operationId: string): number;
 }
 
@@ -69,21 +67,14 @@ export interface SandboxInProcessOptions {
   readonly mode?: Mode;
   readonly clock: Clock;
   /**
-   * Abilities that differ from the defaults. Lagging look-ups show an earlier state.
+   * Lagging look-ups show an earlier state.
    *
    * @default strongly consistent look-ups, and idempotency keys kept for 24 hours
    */
   readonly abilities?: Partial<Processor['abilities']>;
-  /**
-   * Creates an id.
-   * @default the prefix and a number
-   */
+  /** @default the prefix and a number */
   readonly newId?: (prefix: string, count: number) => string;
-  /**
-   * Called with each event that the processor reports by a callback.
-   *
-   * @default callbacks are not delivered
-   */
+  /** @default callbacks are not delivered */
   readonly onEvent?: (event: SandboxEvent) => void;
   /**
    * Schedules a later action of the processor itself.
@@ -93,7 +84,6 @@ export interface SandboxInProcessOptions {
   readonly later?: (afterMs: number, what: () => Promise<void>) => void;
 }
 
-/** Caller whose request is in transit. */
 interface Caller {
   readonly timesOutAtMs: number;
   readonly timedOut: () => void;
@@ -190,7 +180,7 @@ interface History {
   observe(books: Books): Books;
   charges(): readonly ProcessorCharge[];
   newest(partId: string): Charge;
-  /** Returns the request that the call contains; undefined for a call without an idempotency key. */
+  /** Returns undefined for a call without an idempotency key. */
   requestOf(call: TimedCall): SentRequest | undefined;
   /**
    * Replaces the charges in a response with their states one lag earlier. A read of the books by a charge's id does not
@@ -220,13 +210,10 @@ interface Version {
   readonly charge: Charge;
 }
 
-/** Creates the history of the sandbox's books from their confirmed writes. */
+/** Uses only the books' confirmed writes. */
 function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent'] = () => {}): History {
   const versions = new Map<string, Version[]>();
-  /**
-   * Time when the books first showed a state, in Unix milliseconds, by the state's digest. A charge can have a thousand
-   * states.
-   */
+  /** In Unix milliseconds, by the state's digest. A charge can have a thousand states. */
   const firstShown = new Map<string, number>();
   const shown = new Map<string, ProcessorCharge>();
   const applied: AppliedChange[] = [];
@@ -238,7 +225,6 @@ function createHistory(clock: Clock, onEvent: SandboxInProcessOptions['onEvent']
   /** Charges whose newest state was in a list that the comparison of the books read. */
   const compared = new Set<string>();
   const madeByKey = new Map<string, number>();
-  /** Operation ids in the metadata of charges. */
   const named = new Set<string>();
   const contradicted = new Map<string, Contradicted>();
   const note = (charge: Charge, isKeyed: boolean): void => {
@@ -366,10 +352,7 @@ function isOfOneCharge(url: string): boolean {
 
 const LONG_BEFORE_MS = 30_000;
 
-/**
- * Returns the states that the books have shown since `sinceMs`, oldest first; undefined if the charge is newer than
- * `sinceMs`.
- */
+/** Oldest first; undefined if the charge is newer than `sinceMs`. */
 function since(versions: readonly Version[], sinceMs: number): readonly Charge[] | undefined {
   const first = versions.findLastIndex(({ atMs }) => atMs <= sinceMs);
   return first === -1 ? undefined : versions.slice(first).map(({ charge }) => charge);
@@ -390,16 +373,11 @@ function isNamed({ id, metadata }: Charge['refunds'][number], refundId: string):
 
 interface Line extends Pick<SandboxInProcess, 'sends'>, Pick<InsideSandbox, 'delayNext' | 'deliverDelayed'> {
   readonly send: SendRequest;
-  /**
-   * Sends a request to the sandbox for a party other than the client.
-   *
-   * @throws Error unless the response is 2xx
-   */
+  /** Sends a request for a party other than the client. @throws Error unless the response is 2xx */
   readonly ask: (path: string, body?: object, method?: 'POST' | 'PUT') => Promise<unknown>;
   readonly connection: { isUp: boolean };
 }
 
-/** Connects the client to the sandbox's router, without a network. */
 function createLine(
   world: SandboxWorld,
   clock: Clock,
@@ -461,7 +439,7 @@ function timedOut(): AmbiguousError {
   return new AmbiguousError('processor_timeout', 'The processor did not answer in time.');
 }
 
-/** Sleeps on the clock. Never resolves if the caller times out before the sleep ends. */
+/** Never resolves if the caller times out before the sleep ends. */
 async function waitAs(caller: Caller | undefined, clock: Clock, milliseconds: number): Promise<void> {
   const leftMs = caller === undefined ? milliseconds + 1 : Math.max(0, caller.timesOutAtMs - clock.nowMs());
   if (milliseconds < leftMs) return clock.sleep(milliseconds);

@@ -1,7 +1,4 @@
-/**
- * Runs the contract suite of each store on the in-memory DynamoDB. The suites also run on the DynamoDB API of the local
- * AWS.
- */
+/** The suites also run on the DynamoDB API of the local AWS. */
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import { describeJobMarks } from '../jobs/job-marks-suite.ts';
 import { describeJobRuns } from '../jobs/job-runs-suite.ts';

@@ -57,7 +57,6 @@ import type { Item } from './dynamodb-values.ts';
 import { MemoryDynamoDb, type MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { TABLE_SHAPES, TABLES } from './tables.ts';
 
-/** Creates Payonce's tables in memory, without rows. */
 export function emptyTables(
   clock: Pick<Clock, 'nowMs'> = new SimulatedClock(),
   options: Pick<MemoryDynamoDbOptions, 'pageBytes'> = {},
@@ -72,7 +71,6 @@ export interface AuthorityParts {
   readonly work: UnfinishedWork;
   readonly orders: OrderStore;
   readonly holds: DueQueue<Hold>;
-  /** The stores of a function whose authority is PostgreSQL. */
   readonly postgres?: PostgresAuthority;
   readonly newReplays?: () => ReplayCache;
   /** The rows of the authority, as the items that DynamoDB would contain. */
@@ -82,7 +80,7 @@ export interface AuthorityParts {
 
 /** Production stores of payments, orders and queues in one object, by default with in-memory tables. */
 export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore, UnfinishedWork, OrderStore {
-  /** In-memory tables. If the stores use other tables, only `client` exists. */
+  /** If the stores use other tables, only `client` exists. */
   readonly database: MemoryDynamoDb;
   readonly ledger: LedgerChains;
   readonly holds: DueQueue<Hold>;
@@ -97,9 +95,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
   readonly ledgerScan: DynamoDbLedgerScan;
   /** The rows of the authority, as DynamoDB contains them if it is the authority. */
   readonly rows: MemoryDynamoDb;
-  /** Stores of a function whose authority is PostgreSQL; otherwise undefined. */
   readonly postgres: PostgresAuthority | undefined;
-  /** Creates the replay cache of a new process. */
   readonly newReplays: () => ReplayCache;
   readonly #deleteRecord: (operationId: OperationId) => void;
   readonly #pacing: Pacing;
@@ -153,9 +149,8 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
   }
 
   /**
-   * Returns the store of e-mail counts.
-   *
    * @param most maximum number of e-mails to one recipient per day
+   *
    * @default the default limit of a deployment
    */
   emailCounts(most = 20): DynamoDbEmailCounts {
@@ -273,12 +268,12 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
 
   // --------------------------------------------------------------------------------------------------- reads for tests
 
-  /** Returns all transitions, payment by payment, in chain order. */
+  /** Payment by payment, in chain order. */
   allTransitions(): readonly Transition[] {
     return this.rows.items(TABLES.ledger, LedgerRow.payment).map(parseTransition);
   }
 
-  /** Returns the chain id and sequence number of all payment and order outcomes, grouped by chain, in chain order. */
+  /** Grouped by chain, in chain order. */
   outcomes(): readonly OutcomePlace[] {
     return this.database
       .items(TABLES.ledger)
@@ -291,7 +286,6 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
       });
   }
 
-  /** Returns the operation ids of all idempotency records that record an effect. */
   effectIds(): readonly OperationId[] {
     return this.rows
       .items(TABLES.idempotency)
@@ -299,10 +293,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
       .map(({ pk }) => operationOfKey(pk as string));
   }
 
-  /**
-   * Returns every inquiry, due or not: first inquiries about unknown outcomes, then those that wait for a payer, a bank
-   * or an operator.
-   */
+  /** Returns every inquiry, due or not. */
   async inquiries(): Promise<readonly Inquiry[]> {
     return [...(await this.unknownOutcomes(ALL_DUE)), ...(await this.routineInquiries(ALL_DUE))];
   }
@@ -315,7 +306,6 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.rows.items(TABLES.registry, RegistryRow[queue]).length;
   }
 
-  /** Returns the number of claims that are not committed yet. */
   openClaims(): number {
     return this.rows.items(TABLES.idempotency).filter((item) => item['status'] === 'INPROGRESS').length;
   }
@@ -328,23 +318,21 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     return this.database.items(TABLES.registry, RegistryRow.jobRuns).map(parseRun);
   }
 
-  /** Returns the attributes of a row without its key; undefined if the row does not exist. */
+  /** Returns undefined if the row does not exist. */
   row({ table, partition, sort }: RowKey): Item | undefined {
     const found = this.database.items(TABLES[table], partition).find(({ pk, sk }) => pk === partition && sk === sort);
     return found === undefined ? undefined : withoutKey(found);
   }
 
-  /** Returns all rows of the Views and of the Registry, without their keys. */
   allRows(): readonly Item[] {
     return [...this.database.items(TABLES.views), ...this.database.items(TABLES.registry)].map(withoutKey);
   }
 
-  /** Deletes the idempotency record in any state, as DynamoDB's time to live does. */
+  /** In any state, as DynamoDB's time to live does. */
   deleteRecord(operationId: OperationId): void {
     this.#deleteRecord(operationId);
   }
 
-  /** Erases the personal data of a payment. */
   async erase(paymentId: PaymentId): Promise<void> {
     const [first] = await this.listTransitions(paymentId, { afterSequence: 0, limit: 1 });
     invariant(first !== undefined, 'the payment does not exist');
@@ -361,7 +349,7 @@ export class Stores extends DynamoDbStore implements ApprovingStore, OrphanStore
     else await eraseDetails({ client, registry: TABLES.registry, pacing: this.#pacing }, this.activity, draft);
   }
 
-  /** Writes transitions and their details rows. In-memory writes take effect before this method returns. */
+  /** In-memory writes take effect before this method returns. */
   async write(transitions: readonly Transition[]): Promise<void> {
     const written = transitions.map((transition) => {
       const items = [appendItem(TABLES, transition), ...detailsPuts(TABLES, transition)];
@@ -375,7 +363,7 @@ function withoutKey({ pk: _pk, sk: _sk, ...attributes }: Item): Item {
   return attributes;
 }
 
-/** Creates the stores of a `World`. @param tables the DynamoDB tables */
+/** @param tables the DynamoDB tables */
 type CreateStores = (clock: Clock, tables: MemoryDynamoDb) => Stores;
 
 const onDynamoDb: CreateStores = (clock, tables) => new Stores(clock, tables);
@@ -384,7 +372,7 @@ let createStores = onDynamoDb;
 /** Creates the stores of a new `World`, on the authority of the test. */
 export const storesOfWorld: CreateStores = (clock, tables) => createStores(clock, tables);
 
-/** Sets the authority of the worlds that are created from now on. @default DynamoDB */
+/** @default DynamoDB */
 export function setAuthority(create: CreateStores = onDynamoDb): void {
   createStores = create;
 }

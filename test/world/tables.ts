@@ -1,7 +1,4 @@
-/**
- * Payonce's tables, with a row reader for each kind of row. The production reader must accept each row that a test
- * writes.
- */
+/** The production reader must accept each row that a test writes. */
 
 import * as z from 'zod';
 import { parseActivity } from '../../lambdas/activity/store/dynamodb-activity.ts';
@@ -64,15 +61,12 @@ const { dueIndex, queuesIndex, emailIndex } = RegistryTable;
 
 /** Row that production code reads only in condition expressions. */
 const newestOfOrder = z.object({ affiliate: z.string(), sequence: z.int() });
-/**
- * Reads a commission. The tenant, mode, affiliate and order are only in the row's key, so the reader accepts any values
- * for them.
- */
+/** The tenant, mode, affiliate and order are only in the row's key, so the reader accepts any values for them. */
 const commission = (item: Item) =>
   parseCommission(item, { tenantId: tenantId('ten_1'), mode: 'test', affiliate: 'any', orderId: 'any' });
 /**
- * Reads an idempotency record. A claim, or a completed record with the time of its claim, is read as the record of a
- * request. Any other record is read as the record of an effect or of a consumer.
+ * A claim, or a completed record with the time of its claim, is the record of a request. Any other record belongs to an
+ * effect or a consumer.
  */
 const record = (item: Item) =>
   item['status'] === 'INPROGRESS' || (item['status'] === 'COMPLETED' && 'claimedAtMs' in item)
@@ -187,7 +181,7 @@ export const TABLE_SHAPES: readonly TableShape[] = [
   },
 ];
 
-/** Readers for every kind of row of a table. A new kind of row without a reader is a type error. */
+/** A new kind of row without a reader is a type error. */
 type Readers<Rows extends Readonly<Record<string, string>>> = Readonly<
   Record<Rows[keyof Rows], (item: Item) => unknown>
 >;

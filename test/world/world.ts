@@ -57,7 +57,6 @@ import type { MemoryDynamoDbOptions } from './memory-dynamodb.ts';
 import { createSandboxInProcess, type SandboxInProcess, type SandboxInProcessOptions } from './sandbox-in-process.ts';
 import { emptyTables, type Stores, storesOfWorld } from './stores.ts';
 
-/** Tools of the payment, order and job-run use cases. */
 export interface WorldTools extends ResolveTools, OrderTools, StorePorts {
   readonly processor: Processor;
   readonly effects: ApprovingStore;
@@ -75,7 +74,6 @@ interface StorePorts extends Pick<OrderTools & ResolveTools, 'store' | 'effects'
   readonly due: DueWebhooks;
 }
 
-/** Message in the job-run queue or the webhook-task queue. */
 type Message = Pick<JobRun, 'runId'> | WebhookTask;
 
 interface Queue {
@@ -84,12 +82,13 @@ interface Queue {
 
 export interface WorldOptions extends Omit<SandboxInProcessOptions, 'clock'>, Pick<MemoryDynamoDbOptions, 'pageBytes'> {
   /**
-   * Start time, in Unix milliseconds.
+   * In Unix milliseconds.
+   *
    * @default noon UTC on 1 March 2026
    */
   readonly nowMs?: number;
   readonly plan?: FaultPlan;
-  /** Stores that the use cases run on. @default stores on the authority of the test, with in-memory tables */
+  /** @default stores on the authority of the test, with in-memory tables */
   readonly store?: Stores;
   /**
    * Creates the stores of one process, and injects faults into their SDK calls.
@@ -132,10 +131,7 @@ export class World {
   readonly counted = new Map<string, number>();
   /** Errors that use cases reported for single items. */
   readonly reported: unknown[] = [];
-  /**
-   * Messages of the job-run queue and of the webhook-task queue, in the order of sending. Each message becomes visible
-   * at `atMs`.
-   */
+  /** In the order of sending. Each message becomes visible at `atMs`. */
   queue: readonly { readonly message: Message; readonly atMs: number }[] = [];
   readonly tasks: Queue = {
     enqueue: async (asked, delaySeconds = 0) => {
@@ -159,7 +155,7 @@ export class World {
     this.#sandbox = sandbox;
   }
 
-  /** In-process sandbox. Created on first use, because thousands of `World` objects need no sandbox. */
+  /** Created on first use, because thousands of `World` objects need no sandbox. */
   get processor(): SandboxInProcess {
     this.#processor ??= createSandboxInProcess({ clock: this.clock, ...this.#sandbox });
     return this.#processor;
@@ -181,19 +177,17 @@ export class World {
     };
   }
 
-  /** Tools that every use case needs. */
   get basics() {
     const { clock, entropy, reported } = this;
     const report = (error: unknown): void => void reported.push(error);
     return { runner: idempotentRunner, clock, entropy, digest: systemDigest, report };
   }
 
-  /** Job runs (as run ids) and webhook tasks in the queues, in order. */
+  /** In order: run ids of job runs, and webhook tasks. */
   get enqueued(): readonly (RunId | WebhookTask)[] {
     return this.queue.map(({ message }) => ('runId' in message ? message.runId : message));
   }
 
-  /** Receives and removes the first visible message. */
   takeDue(): Message | undefined {
     const index = this.queue.findIndex(({ atMs }) => atMs <= this.clock.nowMs());
     const due = this.queue[index];
@@ -211,13 +205,12 @@ export class World {
     return new Actor(name, this.plan);
   }
 
-  /** Runs work in a process that may crash. */
+  /** The process may crash. */
   process<Result>(name: string, work: (actor: Actor) => Promise<Result>): Promise<Ended<Result>> {
     const actor = this.actor(name);
     return actor.run(() => work(actor));
   }
 
-  /** Returns the tools of a process. Faults can be injected into each call to an external system. */
   toolsOf(actor: Actor): WorldTools {
     const { tools } = this;
     return {
@@ -245,10 +238,7 @@ export class World {
     return createPayment({ ...this.tools, ...changes }, request);
   }
 
-  /**
-   * Creates a payment and returns its parsed response.
-   * @throws Error when the outcome has no response
-   */
+  /** @throws Error when the outcome has no response */
   async answered(request: CreatePayment, changes: Changes = {}) {
     const outcome = await this.pay(request, changes);
     if (outcome.kind !== 'first' && outcome.kind !== 'replay')
@@ -277,17 +267,13 @@ export class World {
     return resolveInquiries(this.tools);
   }
 
-  /**
-   * Advances the clock by one minute, then refunds or voids the stray charges that are due, as the job `resolve` does.
-   */
+  /** As the job `resolve` does. */
   returnCharges(): Promise<Resolved> {
     this.clock.advance(MINUTE_MS);
     return returnCharges(this.tools);
   }
 
-  /**
-   * Claims a payment in a process that crashes before the charge is sent, or after the charge took effect (`charged`).
-   */
+  /** The process crashes before the charge is sent, or after the charge took effect (`charged`). */
   async claimThenDie(request: CreatePayment, charged: boolean, processor = this.processor): Promise<void> {
     const store: PaymentStore = {
       ...this.storeMethods(),
@@ -301,13 +287,11 @@ export class World {
     await dies(this.pay(request, { store, processor: { ...processor, charge } }));
   }
 
-  /** Claims a change in a process that crashes before the change is sent. */
   async dieBeforeChange(request: ChangePayment): Promise<void> {
     const change = () => Promise.reject(new Error(GONE));
     await dies(this.change(request, { processor: { ...this.processor, change } }));
   }
 
-  /** Sends a change in a process that crashes after the change took effect at the processor. */
   async dieAfterChange(request: ChangePayment): Promise<void> {
     const change: SandboxInProcess['change'] = async (order, limit) => {
       await this.processor.change(order, limit);
@@ -316,7 +300,6 @@ export class World {
     await dies(this.change(request, { processor: { ...this.processor, change } }));
   }
 
-  /** Returns a store that runs `act` immediately before the first commit. */
   storeWithRival(act: () => Promise<void>): PaymentStore {
     let acted = false;
     return {
@@ -362,14 +345,14 @@ export class World {
     return transitions.map(({ type }) => type);
   }
 
-  /** Returns the id of the payment's charge at the processor. @throws Error unless there is exactly one charge */
+  /** @throws Error unless there is exactly one charge */
   chargeOf({ paymentId }: OfPayment): string {
     const [charge, ...more] = this.processor.charges(paymentId);
     if (charge === undefined || more.length > 0) throw new Error(`the payment has ${more.length} further charges`);
     return charge.chargeId;
   }
 
-  /** Returns the number of the payment's charges that were not declined, from the processor's own list. */
+  /** From the processor's own list. */
   taken({ paymentId }: OfPayment): number {
     return this.processor.charges(paymentId).filter(({ status }) => status !== 'declined').length;
   }
@@ -386,7 +369,7 @@ export class World {
       .reduce((sum, { amountMinor }) => sum + amountMinor, 0);
   }
 
-  /** Reads the current state of a payment's charges from the processor and records it, as a callback does. */
+  /** As a callback does. */
   async learn(paymentId: PaymentId): Promise<void> {
     for (const charge of this.processor.charges(paymentId)) {
       const { payment } = (await this.chain({ paymentId })).state;
@@ -394,7 +377,6 @@ export class World {
     }
   }
 
-  /** Records a fact: appends the transition that the fact causes, if any. */
   async record(paymentId: PaymentId, fact: Fact): Promise<void> {
     const nowMs = this.clock.nowMs();
     const chain = await this.chain({ paymentId });
@@ -414,7 +396,7 @@ export class World {
     invariant(outcome.kind === 'recorded', 'a rival recorded the fact first');
   }
 
-  /** Refunds a payment on the processor's own dashboard, unless the sandbox refuses the refund. */
+  /** Ignores a refusal by the sandbox. */
   async refundByHand(payment: OfPayment, amountMinor: number): Promise<void> {
     await this.processor.inside.refund(this.chargeOf(payment), amountMinor).catch((error: Error) => {
       if (!error.message.startsWith('the sandbox refused')) throw error;
@@ -425,7 +407,6 @@ export class World {
     return createOrder({ ...this.tools, ...changes }, request);
   }
 
-  /** Runs the resolver once, over all its queues. */
   async resolve(changes: Changes = {}): Promise<void> {
     const count = (what: string, times: number) => this.counted.set(what, (this.counted.get(what) ?? 0) + times);
     const alarm = (what: string) => void count(what, 1);
@@ -440,7 +421,6 @@ export class World {
     });
   }
 
-  /** Runs the resolver for this many minutes, every `stepMinutes` minutes. */
   async resolveFor(minutes: number, changes: Changes = {}, stepMinutes = 1): Promise<void> {
     for (let minute = 0; minute < minutes; minute += stepMinutes) {
       this.clock.advance(stepMinutes * MINUTE_MS);
@@ -462,9 +442,7 @@ export class World {
     return this.chain({ paymentId: paymentOfOrder(systemDigest, orderId) });
   }
 
-  /**
-   * Returns the captured amount of an order less its refunded amount, in minor units, from the processor's own list.
-   */
+  /** In minor units, from the processor's own list. */
   keptMinor({ orderId }: OfOrder): number {
     const payment = { paymentId: paymentOfOrder(systemDigest, orderId) };
     return this.capturedAtProcessor(payment) - this.refundedAtProcessor(payment);
@@ -475,7 +453,7 @@ export class World {
   }
 }
 
-/** Waits for a process to crash. @throws Error if the process ends in a different way */
+/** @throws Error if the process ends in a different way */
 async function dies(work: Promise<unknown>): Promise<void> {
   const ended = await work.catch((error: Error) => error.message);
   if (ended !== GONE) throw new Error(`the process did not crash: ${JSON.stringify(ended)}`);

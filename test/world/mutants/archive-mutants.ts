@@ -1,6 +1,5 @@
 import type { Mutant } from './mutant.ts';
 
-/** Planted faults in the archiver. */
 export const ARCHIVE_MUTANTS: readonly Mutant[] = [
   {
     name: 'archiver-passes-over-a-failed-batch',

@@ -10,7 +10,6 @@ import { MUTANTS } from './mutants.ts';
 const HUNTED = fileURLToPath(new URL('./hunted.ts', import.meta.url));
 const APPLY = fileURLToPath(new URL('./apply-mutant.ts', import.meta.url));
 
-/** Result of hunting one mutant. */
 export interface Hunt {
   readonly mutant: string;
   readonly finding: string | undefined;
@@ -19,10 +18,7 @@ export interface Hunt {
    * for a series that did not find the fault.
    */
   readonly histories: readonly (number | undefined)[];
-  /**
-   * Oracle that found the fault in the last successful series; undefined if no series found it. `seed` and `profile`
-   * identify the history.
-   */
+  /** Oracle that found the fault in the last successful series. `seed` and `profile` identify the history. */
   readonly oracle: string | undefined;
   readonly seed: number | undefined;
   readonly profile: string | undefined;
@@ -33,22 +29,19 @@ export interface Hunt {
 export interface HuntOptions {
   /** Number before the first seed of each series of histories. The histories of a series have consecutive seeds. */
   readonly seeds: readonly number[];
-  /** Maximum number of histories per series, including skipped histories. */
+  /** Per series, including skipped histories. */
   readonly most: number;
-  /** Names of the mutants to hunt. */
   readonly only: readonly string[];
   /** Profiles that the histories use in turn. */
   readonly profiles: readonly string[];
-  /** Number of mutants that are hunted concurrently. */
   readonly atOnce: number;
   readonly onEnded: (hunt: Hunt) => void;
 }
 
 /**
- * For each mutant named in `only`, plays several series of histories. A series ends when a history violates an oracle,
- * or after `most` histories. Each history is first played without a fault, and a violation counts only if the same
- * oracle is not violated without the fault. A history is skipped for a mutant if it does not run the replaced code, or
- * if it lacks steps that the fault needs.
+ * Each history is first played without a fault, and a violation counts only if the same oracle is not violated without
+ * the fault. A history is skipped for a mutant if it does not run the replaced code, or if it lacks steps that the
+ * fault needs.
  */
 export async function findMutants(options: HuntOptions): Promise<readonly Hunt[]> {
   const { only, atOnce, onEnded } = options;
@@ -96,18 +89,13 @@ async function hunt(
   return { histories, ...found, reached };
 }
 
-/** Result of playing the saved stories with one mutant. */
 export interface StoryFinding {
   readonly mutant: string;
-  /**
-   * First story that violates an oracle only with the mutant, and the name of the oracle. Both are undefined if there
-   * is no such story.
-   */
+  /** First story that violates an oracle only with the mutant. */
   readonly story: string | undefined;
   readonly oracle: string | undefined;
 }
 
-/** Plays the saved stories with each mutant named in `only`. */
 export async function findInStories(
   only: readonly string[],
   onFound: (found: StoryFinding) => void,
@@ -135,12 +123,11 @@ async function storyOf(mutant: Mutant, sound: SoundPlayer): Promise<Omit<StoryFi
   return { story: undefined, oracle: undefined };
 }
 
-/** Returns the median number of histories until a series found the fault; undefined if most series did not find it. */
+/** Returns undefined if most series did not find the fault. */
 export function medianOf({ histories }: Pick<Hunt, 'histories'>): number | undefined {
   return histories[Math.floor(histories.length / 2)];
 }
 
-/** Plays each history once, without a fault. */
 class SoundPlayer {
   readonly #player = new Player();
   readonly #played = new Map<string, Promise<Hunted>>();
@@ -161,7 +148,7 @@ class SoundPlayer {
   }
 }
 
-/** Process that plays histories, with or without a planted fault. It starts on demand, and restarts after it exits. */
+/** Starts on demand, and restarts after the process exits. */
 class Player {
   readonly #mutant: string | undefined;
   #child: ChildProcess | undefined;
@@ -171,7 +158,7 @@ class Player {
     this.#mutant = mutant;
   }
 
-  /** Plays a history. An exit of the process is reported as a violated oracle. */
+  /** An exit of the process is reported as a violated oracle. */
   async play(history: string): Promise<Hunted> {
     const { child, lines } = this.#started();
     const answer = Promise.withResolvers<Hunted | undefined>();

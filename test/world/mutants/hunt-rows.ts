@@ -18,17 +18,13 @@ interface RandomHunt {
    * series that did not find the fault.
    */
   readonly histories: readonly (number | null)[];
-  /** Maximum number of histories per series. */
+  /** Per series. */
   readonly most: number;
   /** Profiles that the histories use in turn. */
   readonly profiles: readonly string[];
   /** Number of histories that ran the replaced code. */
   readonly reached: number;
-  /**
-   * History that reveals the fault, and the oracle that it violates.
-   *
-   * @default no history reveals the fault
-   */
+  /** @default no history reveals the fault */
   readonly shown?: { readonly seed: number; readonly profile: string; readonly oracle: string };
 }
 
@@ -51,15 +47,11 @@ export function writeHunt(
   write(mutant, { random });
 }
 
-/** Stores the result of the saved stories for a mutant. If no story reveals the mutant, its row has no story. */
 export function writeStoryFinding({ mutant, story, oracle }: StoryFinding): void {
   write(mutant, { story: story === undefined || oracle === undefined ? undefined : { name: story, oracle } });
 }
 
-/**
- * Merges new findings into the mutant's row. Sorts the rows in the order of the mutants, and drops rows of deleted
- * mutants.
- */
+/** Sorts the rows in the order of the mutants, and drops rows of deleted mutants. */
 function write(mutant: string, news: { readonly [Name in 'random' | 'story']?: HuntRow[Name] | undefined }): void {
   const known = new Map(readHuntRows().map((row) => [row.mutant, row]));
   const rows = MUTANTS.flatMap(({ name }) => {

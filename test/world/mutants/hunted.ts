@@ -1,15 +1,14 @@
 /**
- * Plays histories on request. Reads `<seed> <profile>` or `story <name>` from each line of standard input, and writes
- * the result as a line of JSON. `--import …/apply-mutant.ts` plants a fault.
+ * Reads `<seed> <profile>` or `story <name>` from each line of standard input, and writes the result as a line of JSON.
+ * `--import …/apply-mutant.ts` plants a fault.
  */
 import { createInterface } from 'node:readline';
 import { storyNamed } from '../stories/story.ts';
 import { ReachedText } from './reached-text.ts';
 
 export interface Hunted {
-  /** Names of the oracles that the history violates. */
   readonly violated: readonly string[];
-  /** Names of the mutants whose replaced code was run. Empty if a fault is planted. */
+  /** Empty if a fault is planted. */
   readonly reached: readonly string[];
 }
 

@@ -1,10 +1,10 @@
 import type { History } from '../simulator/contract.ts';
 
-/** Planted fault, which replaces production code in a way that a history must reveal. */
+/** A history must reveal the fault. */
 export interface Mutant {
   /** Name in lower case, with hyphens. */
   readonly name: string;
-  /** Description of the wrong behavior, in one line. */
+  /** In one line. */
   readonly fault: string;
   /**
    * Id of a past finding that the fault reintroduces, for example `B01`.
@@ -39,7 +39,7 @@ export function hasNeeded({ needs = [] }: Mutant, { steps }: Pick<History, 'step
   });
 }
 
-/** Applies the edits. @throws Error unless each `find` occurs exactly once */
+/** @throws Error unless each `find` occurs exactly once */
 export function edited(source: string, edits: readonly Edit[]): string {
   return edits.reduce((text, { file, find, replace }) => {
     const [before, after, ...more] = text.split(find);

@@ -50,10 +50,7 @@ test('a mutant that uses a name which its file no longer declares is detected', 
   ]);
 });
 
-/**
- * Returns the names that the expressions of a file use, but that neither the file nor JavaScript declares. Faster than
- * a compilation.
- */
+/** Faster than a compilation. */
 function unknownNames(file: string, text: string): readonly string[] {
   const declared = new Set<string>();
   const used = new Set<string>();
@@ -75,10 +72,7 @@ function isPropertyName(node: ts.Identifier): boolean {
   return 'propertyName' in parent && parent.propertyName === node;
 }
 
-/**
- * Groups mutants that change different files, so that one compilation covers several mutants. Each compilation takes
- * seconds.
- */
+/** One compilation covers several mutants, because each compilation takes seconds. */
 function compiledTogether(): readonly (readonly Mutant[])[] {
   const groups: Mutant[][] = [];
   for (const mutant of MUTANTS) {

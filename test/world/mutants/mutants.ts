@@ -10,7 +10,7 @@ import { MONEY_MUTANTS } from './money-mutants.ts';
 import { edited, type Mutant } from './mutant.ts';
 import { ONCE_MUTANTS } from './once-mutants.ts';
 
-/** All planted faults. `payonce simulate --mutants` reports how many histories it takes to find each fault. */
+/** `payonce simulate --mutants` reports how many histories it takes to find each fault. */
 export const MUTANTS: readonly Mutant[] = [
   ...MONEY_MUTANTS,
   ...CHARGE_MUTANTS,
@@ -24,12 +24,11 @@ export const MUTANTS: readonly Mutant[] = [
   ...ALARM_MUTANTS,
 ];
 
-/** Returns the paths of the files that a mutant changes, from the root of the repository. */
 export function filesOf({ edits }: Mutant): readonly string[] {
   return [...new Set(edits.map(({ file }) => file))];
 }
 
-/** Returns the source with the fault. @throws Error unless each text to replace occurs exactly once */
+/** @throws Error unless each text to replace occurs exactly once */
 export function mutated(mutant: Mutant, file: string, source: string): string {
   return edited(
     source,

@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { expect, test } from '@jest/globals';
 
 /**
- * Calls a production function in a separate process. Each number in `rounds` is the number of calls in one round.
- * Returns for each round whether the mutant that edits this function was reported.
+ * Each number in `rounds` is the number of calls in one round. Returns for each round whether the mutant that edits
+ * this function was reported.
  */
 function reachedAfter(rounds: readonly number[]): unknown {
   const script = `

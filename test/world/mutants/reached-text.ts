@@ -34,10 +34,7 @@ export class ReachedText {
     this.#session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: true });
   }
 
-  /**
-   * Returns the names of the mutants whose code was run since the last call. The names of mutants that change code
-   * outside of functions are returned by every call.
-   */
+  /** The names of mutants that change code outside of functions are returned by every call. */
   take(): readonly string[] {
     const reached = new Set<string>();
     // The session inspects its own thread, so the callback runs before `post` returns.
@@ -69,7 +66,7 @@ function placesOf({ name, edits }: Mutant): readonly (readonly [url: string, pla
   });
 }
 
-/** Returns the innermost counted block that contains the offset. Only the block of a whole file begins at offset 0. */
+/** Only the block of a whole file begins at offset 0. */
 function blockAround(
   functions: readonly Profiler.FunctionCoverage[],
   offset: number,

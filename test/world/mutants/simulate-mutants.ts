@@ -18,15 +18,13 @@ const { values } = parseArgs({
     histories: { type: 'string', default: '2000' },
     /** Number of series of histories. The report shows the median over the series. */
     rows: { type: 'string', default: '5' },
-    /** Names of the mutants to hunt, separated by commas. */
+    /** Separated by commas. */
     only: { type: 'string' },
-    /** Names of the profiles to use, separated by commas. */
+    /** Separated by commas. */
     profile: { type: 'string' },
-    /** Number of mutants that are hunted concurrently. */
     processes: { type: 'string', default: String(availableParallelism()) },
-    /** Plays the saved stories instead of random histories. */
     stories: { type: 'boolean', default: false },
-    /** Writes the results into `docs/proof/mutants.json`, for docs/proof/planted-faults.md. */
+    /** For docs/proof/planted-faults.md. */
     write: { type: 'boolean', default: false },
   },
 });

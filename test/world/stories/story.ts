@@ -13,13 +13,13 @@ interface StoryFile extends Omit<History, 'steps'> {
 export interface Story {
   readonly why: string;
   readonly history: History;
-  /** Expected results of the steps: sorted lines `<step id> <act>: <result>`. */
+  /** Sorted lines `<step id> <act>: <result>`. */
   readonly ends: readonly string[];
 }
 
 const ENDING = '.json';
 
-/** Names of the stories, without the file extension. */
+/** Without the file extension. */
 export const STORIES: readonly string[] = readdirSync(import.meta.dirname)
   .filter((name) => name.endsWith(ENDING))
   .map((name) => name.slice(0, -ENDING.length))
