@@ -4,10 +4,7 @@ import type { Dice } from '../random.ts';
 
 type Actor = 'client' | 'merchant' | 'payer' | 'bank' | 'dashboard' | 'operator' | 'machine' | 'world';
 
-/**
- * Kind of object that an act is about: a payment (including the payment of an order), an order, a webhook endpoint, or
- * nothing.
- */
+/** `payment` includes the payment of an order. */
 export type Subject = 'payment' | 'order' | 'endpoint' | 'nothing';
 
 /** Order of magnitude of the time between an act and the previous act. */
@@ -27,20 +24,19 @@ export interface Draft {
    */
   readonly fromMs?: number;
   /**
-   * Marks a step that is not about the subject: the step precedes the subject, or creates a different subject.
+   * The step precedes the subject, or creates a different subject.
    *
    * @default the step follows the subject and is about the subject
    */
   readonly isBefore?: true;
-  /** Returns further steps that follow, in addition to the steps that the act's own `leadsTo` returns. */
+  /** These steps follow in addition to the steps that the act's own `leadsTo` returns. */
   readonly leadsTo?: (step: Step) => readonly Draft[];
 }
 
-/** State of the history that is available while an act draws its arguments. */
 export interface Drawing {
   readonly dice: Dice;
   readonly has: (feature: Feature) => boolean;
-  /** Step that created the subject; undefined for an act without a subject. */
+  /** Undefined for an act without a subject. */
   readonly root: Step | undefined;
   /**
    * Earlier steps of the same subject, including the root, oldest first. For an act without a subject: all steps drawn
@@ -49,7 +45,7 @@ export interface Drawing {
   readonly earlier: readonly Step[];
 }
 
-/** Returns the amount of the payment or order that the act is about, in minor units. */
+/** In minor units. */
 export const amountOf = ({ root }: Drawing): number => Number(root?.['amount'] ?? 1000);
 export const sourceOf = ({ root }: Drawing): string => String(root?.['source']);
 const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
@@ -58,36 +54,28 @@ const isHeld = ({ root }: Drawing): boolean => root?.['capture'] === 'manual';
 const ENDS = new Set(['approve', 'refuse', 'capture', 'cancel', 'expire', 'foreign_capture', 'foreign_void']);
 const DECLINED = /declined/;
 
-/**
- * Returns true if the earlier steps probably left a hold. Sometimes returns true even if they did not, so that requests
- * without a hold are also drawn.
- */
+/** Sometimes returns true without a hold, so that requests without a hold are also drawn. */
 export function hasHold(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
   const isLeft = !DECLINED.test(sourceOf(drawing)) && !earlier.some(({ act: name }) => ENDS.has(name));
   return isHeld(drawing) && (isLeft || dice.chance(0.1));
 }
 
-/**
- * Returns true if the payment's source and its earlier steps probably moved money. Sometimes returns true even if they
- * did not.
- */
+/** Sometimes returns true even if no money was moved. */
 export function hasMoney(drawing: Drawing): boolean {
   const { dice, earlier } = drawing;
   const isTaken = earlier.some(({ act: name }) => name === 'late_success' || name === 'stray');
   return isTaken || !DECLINED.test(sourceOf(drawing)) || dice.chance(0.15);
 }
 
-/** Returns true if the payment probably waits for its payer, judging by the earlier steps. */
 export function waitsForPayer(drawing: Drawing): boolean {
   return sourceOf(drawing) === 'tok_action' && !drawing.earlier.some(({ act: name }) => ENDS.has(name));
 }
 
-/** Functions that render parts of an act's description. */
 export interface DescribeTools {
-  /** Returns the name of the object that a step created or is about, for example `payment 1`. */
+  /** For example `payment 1`. */
   readonly name: (id: unknown) => string;
-  /** Formats an amount in the currency of a step's payment, for example `10.00 EUR`. */
+  /** For example `10.00 EUR`. */
   readonly money: (amountMinor: unknown, id: unknown) => string;
 }
 
@@ -95,36 +83,24 @@ export interface DescribeTools {
 export interface ActOf<Given extends Arguments> {
   readonly name: string;
   readonly actor: Actor;
-  /**
-   * Feature that a history must have so that the act can be drawn.
-   *
-   * @default no feature
-   */
+  /** @default no feature */
   readonly feature?: Feature;
   readonly about: Subject;
-  /** Kind of object that the act creates. Later acts can be about this object. */
+  /** Later acts can be about this object. */
   readonly makes?: Subject;
-  /**
-   * Weight of the act among the acts about the same kind of subject. An act with weight 0 is drawn only because another
-   * act leads to it.
-   */
+  /** An act with weight 0 is drawn only because another act leads to it. */
   readonly weight: number;
   readonly delay: readonly Delay[];
-  /** Draws the arguments. @returns undefined when the act does not fit the subject */
+  /** @returns undefined when the act does not fit the subject */
   readonly draw: (drawing: Drawing) => Given | undefined;
   /**
    * Returns the steps that the act leads to: later steps, such as the end of a dispute, and steps that prepare the act
    * shortly before it.
    */
   readonly leadsTo?: (drawing: Drawing, step: Step & Given) => readonly Draft[];
-  /**
-   * For an act without a subject: returns true if the act may happen near this step.
-   * @default near any step
-   */
+  /** @default near any step */
   readonly near?: (step: Step) => boolean;
   /**
-   * Plays the step.
-   *
    * @returns the result: `done`, `done elsewhere` if applied to a different object, `nothing` if no object fits, a
    * refusal, or the status of a response
    */
@@ -134,33 +110,32 @@ export interface ActOf<Given extends Arguments> {
 
 export type Act = ActOf<Arguments>;
 
-/** Defines an act. The arguments of a stored step are not validated, because the act itself has drawn them. */
+/** The arguments of a stored step are not validated, because the act itself has drawn them. */
 export function act<Given extends Arguments>(definition: ActOf<Given>): Act {
   return definition as unknown as Act;
 }
 
-/** System and history that an act needs to play a step. */
 export interface Scene {
   readonly system: RunningSystem;
   readonly stepOf: (id: unknown) => Step | undefined;
-  /** All steps of the history, in order of time. */
+  /** In order of time. */
   readonly steps: readonly Step[];
   /**
    * For each step that acted on another object than its own: the step that created this other object. Keyed by the id
    * of the acting step.
    */
   readonly others: Map<number, Step>;
-  /** Delivery habits of callbacks, by processor. */
+  /** By processor. */
   readonly habits: Map<string, CallbackHabits>;
 }
 
-/** Delivery habits of a processor's callbacks. Each value is a probability, except `lateMs`. */
+/** Each value is a probability, except `lateMs`. */
 export interface CallbackHabits {
   readonly lost: number;
   readonly doubled: number;
   readonly late: number;
-  /** Probability that an action of the processor itself is late, for example the end of a pending refund. */
+  /** An action of the processor itself is late, for example the end of a pending refund. */
   readonly slow: number;
-  /** Maximum delay of a late callback or action, in milliseconds. */
+  /** In milliseconds. */
   readonly lateMs: number;
 }

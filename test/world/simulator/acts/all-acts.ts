@@ -29,7 +29,6 @@ export const ACTS: readonly Act[] = [
 
 const BY_NAME: ReadonlyMap<string, Act> = new Map(ACTS.map((each) => [each.name, each]));
 
-/** Returns the act with this name. @throws Error for an unknown name */
 export function actNamed(name: string): Act {
   const found = BY_NAME.get(name);
   if (found === undefined) throw new Error(`unknown act: ${name}`);

@@ -1,4 +1,3 @@
-/** Acts that set the limits for approvals and e-mails, and that approve or reject an operator's request. */
 import { RegistryRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import type { Approval } from '../../../../lambdas/operators/domain/approval.ts';
 import { parseApproval } from '../../../../lambdas/operators/store/approval-items.ts';
@@ -13,7 +12,7 @@ interface Verdict extends Arguments {
   readonly by: OperatorName;
   /** Second verdict, which is sent at the same time. */
   readonly rival?: (typeof VERDICTS)[number];
-  /** Person who gives the second verdict. @default the person who gives the first verdict */
+  /** @default the person who gives the first verdict */
   readonly rivalBy?: 'second_approver';
   /** Whether the verdict is given even if the request has expired. */
   readonly late?: true;
@@ -67,10 +66,7 @@ const verdict = act<Verdict>({
 
 type Waiting = ReturnType<typeof parseApproval>;
 
-/**
- * Returns an operator's request that waits for approval: a request about the step's payment if there is one, otherwise
- * the first request about another payment.
- */
+/** Prefers a request about the step's payment. */
 function waiting(
   scene: Scene,
   step: Arguments & { readonly id: number; readonly late?: true } & Parameters<typeof paymentOf>[1],
@@ -82,7 +78,7 @@ function waiting(
   return open.find((each: Pick<Approval, 'paymentId'>) => each.paymentId === paymentId) ?? open[0];
 }
 
-/** Requests a correction above the limit, and returns the waiting request. */
+/** Requests a correction above the limit. */
 async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]): Promise<Waiting | undefined> {
   const payment = paymentOf(scene, step);
   const { approvals } = scene.system.settings;
@@ -98,10 +94,6 @@ async function requestApproval(scene: Scene, step: Parameters<typeof waiting>[1]
   return waiting(scene, step);
 }
 
-/**
- * Returns the steps that follow an operator's request that may wait for approval: sometimes a change of the payment,
- * and then the second person's verdict.
- */
 export function approvalSteps(drawing: Drawing): readonly Draft[] {
   const { dice, has } = drawing;
   const given = verdict.draw(drawing);
@@ -125,7 +117,6 @@ interface Limits extends Arguments {
   readonly emails?: number;
 }
 
-/** Sets the limits for approvals and e-mails at the beginning of a history. */
 const limits = act<Limits>({
   name: 'limits',
   actor: 'operator',

@@ -161,8 +161,8 @@ const closeDispute = act<Close>({
 
 interface EndRefund extends OfCharge {
   /**
-   * Selects the refund that fails at the bank. `own`: the newest refund by Payonce that has not failed. `newest`: the
-   * newest refund of any origin that has not failed.
+   * `own`: the newest refund by Payonce that has not failed. `newest`: the newest refund of any origin that has not
+   * failed.
    */
   readonly which: 'own' | 'newest';
 }
@@ -242,11 +242,10 @@ const expire = act<OfCharge>({
 });
 
 interface WrongAmount extends Amount {
-  /** Whether a callback reports the amount. @default no callback */
+  /** @default no callback */
   readonly hasCallback?: true;
 }
 
-/** The processor captures a different amount than requested. */
 const wrongAmount = act<WrongAmount>({
   name: 'wrong_amount',
   actor: 'bank',
@@ -329,9 +328,9 @@ function afterWrongAmount({ dice, has, root, earlier }: Drawing): readonly Draft
 }
 
 interface LateFee extends OfCharge {
-  /** Fee in minor units. Negative if the processor pays back more for a dispute than it deducted. */
+  /** In minor units. Negative if the processor pays back more for a dispute than it deducted. */
   readonly fee: number;
-  /** Currency of the fee. @default the currency of the charge */
+  /** @default the currency of the charge */
   readonly currency?: string;
   /**
    * Whether the fee is for each dispute of the charge instead of the charge itself. Without disputes, the fee is always
@@ -341,7 +340,6 @@ interface LateFee extends OfCharge {
   readonly hasCallback: boolean;
 }
 
-/** The processor books or changes a fee after the charge has succeeded. */
 const bookFee = act<LateFee>({
   name: 'book_fee',
   actor: 'bank',
@@ -392,7 +390,6 @@ interface Contradiction extends OfCharge {
   readonly hasCallback: boolean;
 }
 
-/** The processor’s books show a state that contradicts an earlier state. */
 const contradict = act<Contradiction>({
   name: 'contradict',
   actor: 'bank',
@@ -430,10 +427,7 @@ const contradict = act<Contradiction>({
 
 const isUntouched = ({ refunds, disputes }: ProcessorCharge): boolean => refunds.length === 0 && disputes.length === 0;
 
-/**
- * Returns the drawn contradiction if it is possible for the charge; otherwise a random contradiction that is possible;
- * undefined if none is possible.
- */
+/** Returns the drawn contradiction if it is possible for the charge; otherwise a random possible one. */
 function contradictionFor(
   { system }: Scene,
   { id, what }: { readonly id: number; readonly what: Contradiction['what'] },
@@ -456,7 +450,7 @@ function canContradict(what: Contradiction['what'], charge: ProcessorCharge): bo
   return status !== what;
 }
 
-/** Returns the changes that cause the contradiction; undefined if the contradiction is not possible for the charge. */
+/** Returns undefined if the contradiction is not possible for the charge. */
 function contradictionOf(charge: Charge, what: Contradiction['what']): Partial<Charge> | undefined {
   const { status, refunds, disputes } = charge;
   switch (what) {

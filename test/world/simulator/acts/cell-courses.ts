@@ -184,7 +184,6 @@ const TEA = {
   referrer: 'ref_friend',
 };
 
-/** Part of an order's money is disputed while the order waits for the stock service. */
 const disputedInPart: Course = {
   of: 'order',
   begins: { ...TEA, source: 'tok_ok' },
@@ -269,10 +268,7 @@ const oldOrder: Course = {
   },
 };
 
-/**
- * Returns a step that creates a second payment, which is not the subject of the course. `leadsTo` returns the steps
- * that follow it.
- */
+/** The step creates a second payment, which is not the subject of the course. */
 const another = (dice: Dice, from: Partial<Draft>, leadsTo: (step: Step) => readonly Draft[]): Draft =>
   draft(
     'pay',
@@ -317,7 +313,6 @@ const namesAnother = (source: 'tok_async' | 'tok_timeout_not_charged'): Course =
   },
 });
 
-/** The metadata of a charge is edited at the processor so that it names another payment. */
 const namedByMetadata: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -334,10 +329,6 @@ const namedByMetadata: Course = {
   },
 };
 
-/**
- * Another user of the processor's account removes the metadata of Payonce's refund while the refund is pending or after
- * the refund succeeded.
- */
 const namelessRefund: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -410,7 +401,6 @@ const strayInDollars = (source: 'tok_ok' | 'tok_timeout_not_charged'): Course =>
   },
 });
 
-/** The processor repeatedly refuses to void a hold that was not captured in time. */
 const stuckHold: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -465,7 +455,6 @@ const unsentRefund: Course = {
   },
 };
 
-/** After a hold is voided, the processor's books show the hold as captured, and no callback reports the change. */
 const canceledIsCaptured: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },
@@ -479,10 +468,7 @@ const canceledIsCaptured: Course = {
   ],
 };
 
-/**
- * The mail server is down when a receipt is due, and the payment's money is refunded or disputed before the receipt is
- * sent.
- */
+/** The money is refunded or disputed before the receipt is sent. */
 const lateReceipt: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', receipt: true },

@@ -1,4 +1,3 @@
-/** Acts by which merchants’ systems send requests for their customers. */
 import { RECORD_RETENTION_DAYS } from '../../../../lambdas/once/domain/idempotency.ts';
 import type { Step } from '../contract.ts';
 import { type Act, act, type Draft, type Drawing } from './act.ts';
@@ -14,7 +13,7 @@ export interface Money {
   readonly source: string;
 }
 
-/** Payment sources, by the feature that enables them. `tok_ok` and `tok_fee` need no feature. */
+/** `tok_ok` and `tok_fee` need no feature. */
 const SOURCES = {
   declines: ['tok_declined'],
   silence: [
@@ -38,7 +37,7 @@ const MAIL_AWAY_MS = 96 * 3_600_000;
 
 export const TENANTS = ['shop', 'studio', 'shop_live'] as const;
 
-/** Draws a tenant. `shop_live` is the first tenant, `shop`, with its live-mode API key. */
+/** `shop_live` is the tenant `shop` with its live-mode API key. */
 export function drawTenant(dice: Drawing['dice'], has: Drawing['has']): (typeof TENANTS)[number] {
   if (has('modes') && dice.chance(0.45)) return 'shop_live';
   return dice.chance(0.85) ? 'shop' : 'studio';
@@ -60,7 +59,7 @@ export function paymentMoney({ dice, has }: Drawing): Money {
 interface Pay extends Money, Readonly<Record<string, unknown>> {
   readonly capture: 'automatic' | 'manual';
   readonly reference?: string;
-  /** Number of concurrent requests with the same idempotency key. */
+  /** Concurrent requests with the same idempotency key. */
   readonly copies: number;
   /** Time that a copy waits for the response to the first request, in seconds. */
   readonly wait?: number;
@@ -71,9 +70,6 @@ interface Pay extends Money, Readonly<Record<string, unknown>> {
 /** Retention of the stored response of an idempotency key, in milliseconds. The record is deleted some days later. */
 const KEPT_MS = RECORD_RETENTION_DAYS * 24 * 3_600_000;
 
-/**
- * Returns steps that create a stray charge for a payment that was not charged, or whose own charge waits for its payer.
- */
 function straysAfter({ dice, has }: Drawing, source: string, atMs: number): readonly Draft[] {
   const isUncharged = source === 'tok_timeout_not_charged';
   if (!has('strays') || !(isUncharged || source === 'tok_action') || !dice.chance(0.5)) return [];
@@ -188,7 +184,6 @@ const BUYERS = ['ada', 'Ada', 'ada+tea'] as const;
 function afterOrder({ dice, has }: Drawing, { atMs, email, tenant, of }: Step & Order): readonly Draft[] {
   const again = { tenant, amount: 1000, currency: 'EUR', source: 'tok_ok', sku: 'sku_tea' };
   return [
-    // The same recipient places further orders, usually on the same day.
     ...(has('mail_cap') && of === undefined
       ? [1, 2].map(() => {
           const given = { ...again, email: `${dice.pick(BUYERS)}@example.com` };
@@ -268,12 +263,11 @@ const order = act<Order>({
 
 interface Retry extends Readonly<Record<string, unknown>> {
   readonly of: number;
-  /** Whether the body differs from the body of the first request. */
   readonly changed: boolean;
   readonly wait?: number;
   /**
-   * Sender other than the client: a different tenant (`true`), or the same tenant with its API key for the other mode
-   * (`mode`).
+   * A different tenant (`true`), or the same tenant with its API key for the other mode (`mode`).
+   *
    * @default the client
    */
   readonly stranger?: true | 'mode';
@@ -323,7 +317,7 @@ const LOOKS = ['', '/transitions', '/refunds', '/disputes'] as const;
 
 interface Look extends Readonly<Record<string, unknown>> {
   readonly at: (typeof LOOKS)[number];
-  /** If set, the request is sent with the API key for the other mode. */
+  /** Uses the API key for the other mode. */
   readonly stranger?: 'mode';
 }
 

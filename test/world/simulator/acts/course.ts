@@ -8,11 +8,10 @@ import type { Delay, Draft } from './act.ts';
  * and times are drawn, other acts happen in between, and all features can be enabled.
  */
 export interface Course {
-  /** Act that creates the subject of the course: a payment or an order. */
   readonly of: 'pay' | 'order';
-  /** Feature that a history must have to use the course. @default no feature */
+  /** @default no feature */
   readonly feature?: Feature;
-  /** Arguments of the act that creates the subject. The act draws the other arguments. */
+  /** The act draws the other arguments. */
   readonly begins: Readonly<Record<string, unknown>>;
   readonly goesOn: (dice: Dice, root: Root) => readonly Draft[];
 }
@@ -35,29 +34,21 @@ export function draft(
   return { act, delay: typeof delay === 'string' ? [delay] : delay, given, ...more };
 }
 
-/** Places a step shortly before the subject is created. */
 export const before = ({ atMs }: Root): Partial<Draft> => ({ fromMs: atMs - 2 * SECOND_MS, isBefore: true });
 
-/** Places a step this many milliseconds after the subject is created. */
 export const after = ({ atMs }: Root, ms: number): Partial<Draft> => ({ fromMs: atMs + ms });
 
 /**
- * Returns a step that sets how the processor behaves from then on: it loses the share `lost` of the callbacks, and
- * delays the results of pending objects by up to `hours`.
+ * From then on, the processor loses the share `lost` of the callbacks, and delays the results of pending objects by up
+ * to `hours`.
  */
 export const callbackLoss = (lost: number, from: Partial<Draft>, hours = 72): Draft =>
   draft('habits', 'instant', { processor: 'its', lost, doubled: 0, late: 0, lateMs: hours * HOUR_MS, slow: 1 }, from);
 
-/**
- * Returns a step that takes place before the subject is created. From then on, the default processor loses the share
- * `lost` of the callbacks, and delays the results of pending objects by up to `hours`.
- */
+/** Takes place before the subject is created. */
 export const slowly = (root: Root, lost = 0, hours = 72): Draft => callbackLoss(lost, before(root), hours);
 
-/**
- * Returns a step that stops the injected faults. After an injected fault, oracles excuse some violations, which could
- * hide a defect of production code.
- */
+/** After an injected fault, oracles excuse some violations, which could hide a defect of production code. */
 export const noFaults = (root: Root): Draft => draft('faults', 'instant', { rates: {}, clockSkewMs: 0 }, before(root));
 
 export const wrongAmount = (dice: Dice, { amount }: Root): Draft =>

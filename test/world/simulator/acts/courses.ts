@@ -13,7 +13,7 @@ const COURSES: readonly Course[] = [...PAYMENT_COURSES, ...ORDER_COURSES];
  */
 const SHARE = 0.9;
 
-/** Returns the course of a subject, if it has one. The same `dice` always give the same course. */
+/** The same `dice` always give the same course. */
 function courseOf({ dice, has }: Drawing, of: Course['of']): Course | undefined {
   const own = dice.named('course');
   if (has('cells') && own.named('cell').chance(SHARE)) {
@@ -24,15 +24,11 @@ function courseOf({ dice, has }: Drawing, of: Course['of']): Course | undefined 
   return own.pick(COURSES.filter((each) => each.of === of && (each.feature === undefined || has(each.feature))));
 }
 
-/** Returns the arguments that the course sets for the act that creates its subject. */
 export function courseBegins(drawing: Drawing, of: Course['of']): Course['begins'] {
   return courseOf(drawing, of)?.begins ?? {};
 }
 
-/**
- * Returns the steps of the subject's course, except the step that creates the subject. Some of the steps take place
- * before that step.
- */
+/** Some of the steps take place before the subject is created. */
 export function courseGoesOn(drawing: Drawing, root: Step & { readonly amount: number }): readonly Draft[] {
   // A subject that was created within the course of another subject has no course of its own.
   const isPartOfCourse = root['of'] !== undefined || (drawing.root !== undefined && drawing.root.id !== root.id);

@@ -107,7 +107,7 @@ interface Stray extends Arguments {
    * payment’s id (`nameless`), or in the books of the other mode (`other_mode`).
    */
   readonly lost?: 'elsewhere' | 'nameless' | 'other_mode';
-  /** Currency of the charge. @default EUR */
+  /** @default EUR */
   readonly currency?: string;
 }
 
@@ -161,11 +161,11 @@ const OTHERS: Readonly<Record<'elsewhere' | 'other_mode', Readonly<Record<string
 
 interface Edit extends OfCharge {
   /**
-   * Target of the edit. `payment` and `operation`: this entry of the charge's metadata. `refunds`: the metadata of all
-   * refunds of the charge, which the edit removes.
+   * `payment` and `operation`: this entry of the charge's metadata. `refunds`: the metadata of all refunds of the
+   * charge, which the edit removes.
    */
   readonly what: 'payment' | 'operation' | 'refunds';
-  /** Step whose payment the metadata names after the edit. @default an id that Payonce does not know */
+  /** @default an id that Payonce does not know */
   readonly to?: number;
   readonly hasCallback: boolean;
 }
@@ -206,9 +206,7 @@ interface Flood extends Arguments {
   readonly count: number;
 }
 
-/**
- * Maximum number of refunds that one change adds, because the sandbox writes a row for each refund in one transaction.
- */
+/** The sandbox writes a row for each refund in one transaction. */
 const MAX_AT_ONCE = 80;
 
 const canFlood = ({ capturedMinor, refunds }: ProcessorCharge): boolean => capturedMinor > 1 && refunds.length === 0;
@@ -245,7 +243,6 @@ function floodedBy(drawing: Drawing): readonly Draft[] {
   ];
 }
 
-/** Another user creates many refunds of one minor unit at the processor. */
 const flood = act<Flood>({
   name: 'flood',
   actor: 'dashboard',
@@ -273,7 +270,6 @@ const flood = act<Flood>({
     `another user creates ${count} refunds of ${money(1, of)} of ${name(of)} at the processor`,
 });
 
-/** Another program creates charges in the same processor account, each with a callback. */
 const foreignCharges = act<Flood>({
   name: 'foreign_charges',
   actor: 'dashboard',
@@ -291,7 +287,6 @@ const foreignCharges = act<Flood>({
   describe: ({ of, count }, { name }) => `another program creates ${count} charges at the processor of ${name(of)}`,
 });
 
-/** The payer disputes a charge many times, one minor unit at a time. */
 const disputeFlood = act<Flood>({
   name: 'dispute_flood',
   actor: 'payer',
@@ -316,7 +311,6 @@ const disputeFlood = act<Flood>({
   describe: ({ of, count }, { name, money }) => `the payer disputes ${money(1, of)} of ${name(of)} ${count} times`,
 });
 
-/** Another program creates charges in the same processor account, and the payers dispute these charges. */
 const foreignDisputes = act<Flood>({
   name: 'foreign_disputes',
   actor: 'payer',

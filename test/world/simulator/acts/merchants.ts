@@ -1,4 +1,3 @@
-/** Acts of merchants on their payments and on their webhook endpoints. */
 import type { Payment } from '../../../../lambdas/payments/domain/payment.ts';
 import { OUTCOME_KNOWN_WITHIN_MS } from '../../../../lambdas/payments/domain/settlement.ts';
 import type { ClientCall, Step } from '../contract.ts';
@@ -19,14 +18,13 @@ import { ask, chainOf, changeOf, endOf, keyOf, paymentOf, rootOf, stepsFrom } fr
 
 export interface Change extends Readonly<Record<string, unknown>> {
   /**
-   * Amount in minor units.
+   * In minor units.
    *
    * @default the remaining amount
    */
   readonly amount?: number;
 }
 
-/** Draws an amount: a part of the payment’s amount, all of it, or more. */
 export function part(drawing: Drawing): number {
   const { dice } = drawing;
   const amount = amountOf(drawing);
@@ -44,9 +42,8 @@ export const CAN = {
 } as const satisfies Readonly<Record<string, (payment: Payment) => boolean>>;
 
 /**
- * Returns the request of the change; undefined if the step has no payment. The request is for the step's payment if
- * that payment allows the change, otherwise for another payment that allows the change, if there is one. Some requests
- * may be invalid: they are for the step's payment in any state.
+ * The request is for the step's payment if that payment allows the change, otherwise for another payment that allows
+ * the change, if there is one. Some requests may be invalid: they are for the step's payment in any state.
  */
 export function changeRequest(scene: Scene, step: Step & Change, can: (payment: Payment) => boolean) {
   const isInvalid = scene.system.decide(`step ${step.id} is foolish`) < INVALID_SHARE;
@@ -155,9 +152,6 @@ function afterRefund({ dice, has }: Drawing, id: number): readonly Draft[] {
   ];
 }
 
-/**
- * Returns steps that keep the outcome of a change unknown, and the step in which an operator decides about the change.
- */
 function undecided(drawing: Drawing, { id, act: name, atMs }: Step): readonly Draft[] {
   const { dice } = drawing;
   const isRefund = name === 'refund';
@@ -220,7 +214,6 @@ const endpoint = act<Endpoint>({
     const body = { url: urlOf(step.id), events: [step.event] };
     const request = { method: 'POST', path: '/v1/webhook_endpoints', key: keyOf(step), body };
     let made = await ask(scene, step, request);
-    // The merchant retries up to three times if no response arrives or the status is 5xx.
     for (let again = 0; again < 3 && (made.answer?.status ?? 500) >= 500; again += 1) {
       await scene.system.sleep(MINUTE_MS);
       made = await ask(scene, step, request);
@@ -231,9 +224,6 @@ const endpoint = act<Endpoint>({
     `${tenant} creates ${name(id)} for ${event === '*' ? 'all events' : event}`,
 });
 
-/**
- * Returns the id of the step's endpoint from the 201 response to its creation; undefined if there is no such response.
- */
 export function endpointId(scene: Scene, step: Step): string | undefined {
   const root = rootOf(scene, step);
   const made = scene.system.calls.find((call: ClientCall) => call.step === root?.id && call.answer?.status === 201);
@@ -302,7 +292,6 @@ const resend = act<Readonly<Record<string, never>>>({
       const request = { method: 'POST', path: `${path}/${delivery.id}/resend`, key: keyOf(step) };
       const asked = await ask(scene, step, request, of);
       if (asked.answer?.status !== 409) return endOf(asked);
-      // If the endpoint is disabled, the merchant enables it first.
       await ask(scene, step, { method: 'PATCH', path: `/v1/webhook_endpoints/${id}`, body: { enabled: true } }, of);
       return endOf(await ask(scene, step, request, of));
     }

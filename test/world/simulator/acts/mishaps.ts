@@ -79,8 +79,8 @@ interface LostTables extends Arguments {
 }
 
 /**
- * Maximum of the drawn number. The number modulo the number of choices selects the choice. The maximum is so large that
- * all choices are about equally probable.
+ * The number modulo the number of choices selects the choice. The maximum is so large that all choices are about
+ * equally probable.
  */
 const MAX_CHOICE = 999_999;
 
@@ -108,10 +108,7 @@ interface WaitingRun extends Arguments {
   readonly forMs: number;
 }
 
-/**
- * A job run waits for an earlier run of the same job. SQS responses are lost, so the waiting run resends its message
- * without knowing which sends succeeded.
- */
+/** SQS responses are lost, so the waiting run resends its message without knowing which sends succeeded. */
 const waitingRun = act<WaitingRun>({
   name: 'waiting_run',
   actor: 'operator',
@@ -142,10 +139,7 @@ interface Poison extends Arguments {
 
 const EARLY_MS = 5 * MINUTE_MS;
 
-/**
- * A bug makes a function or the bus reject the events of a payment permanently. After the fix, an operator usually
- * redrives the parked events.
- */
+/** After the fix, an operator usually redrives the parked events. */
 const poison = act<Poison>({
   name: 'poison',
   actor: 'machine',

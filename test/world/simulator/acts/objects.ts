@@ -25,15 +25,11 @@ export function keyOf(step: Step): string {
   return `step-${step.id}`;
 }
 
-/** Returns the event id of a step's payment request. */
 export function eventIdOf({ id }: Pick<Step, 'id'>): string {
   return `0b9c2f60-7d5a-4a7e-9a53-${String(id).padStart(12, '0')}`;
 }
 
-/**
- * Returns the step that created the payment, order or endpoint that a step acts on. If the step names no other step,
- * returns the step itself.
- */
+/** If the step names no other step, returns the step itself. */
 export function rootOf(scene: Scene, step: Step): Step | undefined {
   let found: Step | undefined = step;
   // The loop ends, because each step names an earlier step.
@@ -42,7 +38,7 @@ export function rootOf(scene: Scene, step: Step): Step | undefined {
   return found;
 }
 
-/** Returns the tenant name of the step's payment, order or endpoint, by default the first tenant. */
+/** By default the first tenant. */
 function tenantOf(scene: Scene, step: Step): string {
   const named = rootOf(scene, step)?.['tenant'];
   const name = typeof named === 'string' ? named : Object.keys(scene.system.tenants)[0];
@@ -62,7 +58,7 @@ export function orderOf(scene: Scene, step: Step): OrderId | undefined {
   return root?.act === 'order' ? deriveOrderId(systemDigest, scopeOf(scene, root, '/v1/orders')) : undefined;
 }
 
-/** Returns the id of the step's payment, or of the payment of the step's order; undefined if the step has neither. */
+/** Includes the payment of the step's order. */
 export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   const root = rootOf(scene, step);
   if (root?.act === 'request') {
@@ -74,10 +70,7 @@ export function paymentOf(scene: Scene, step: Step): PaymentId | undefined {
   return order === undefined ? undefined : paymentOfOrder(systemDigest, order);
 }
 
-/**
- * Returns the operation id and the request path of a merchant's or operator's capture, cancellation or refund step;
- * undefined for other steps, and for steps without a payment.
- */
+/** Returns undefined for other steps than a capture, cancellation or refund, and for steps without a payment. */
 export function changeOf(scene: Scene, step: Step): { readonly id: string; readonly path: string } | undefined {
   const paymentId = paymentOf(scene, step);
   const isOperators = step.act === 'operator_change';
@@ -96,7 +89,7 @@ export interface Found {
   readonly charge: ProcessorCharge;
 }
 
-/** Returns all charges of the step's payment, grouped by processor, oldest first in each group. */
+/** Oldest first for each processor. */
 export function chargesOf(scene: Scene, step: Step): readonly Found[] {
   const paymentId = paymentOf(scene, step);
   if (paymentId === undefined) return [];
@@ -105,7 +98,6 @@ export function chargesOf(scene: Scene, step: Step): readonly Found[] {
   );
 }
 
-/** Returns the charge at the step's charge index, by default the first charge. */
 export function chargeOf(scene: Scene, step: Step): Found | undefined {
   return chargesOf(scene, step)[Number(step['charge'] ?? 0)];
 }
@@ -113,8 +105,8 @@ export function chargeOf(scene: Scene, step: Step): Found | undefined {
 type Fits = (charge: ProcessorCharge) => boolean;
 
 /**
- * Applies an act at the processor to the step's charge if that charge fits; otherwise to another fitting charge of the
- * same payment, or to the first fitting charge of any payment.
+ * Prefers the step's charge, then another fitting charge of the same payment, then the first fitting charge of any
+ * payment.
  *
  * @returns `nothing` when no charge fits, {@link ELSEWHERE} after an act on a charge of another payment, and otherwise
  * the result of {@link actAt}
@@ -155,7 +147,7 @@ export async function furtherPayment(scene: Scene, step: Step, how: object): Pro
   return made;
 }
 
-/** Applies an act to a hold, like {@link onCharge}. Creates a hold if there is none. */
+/** Like {@link onCharge}. Creates a hold if there is none. */
 export async function onHold(
   scene: Scene,
   step: Step,
@@ -191,20 +183,15 @@ export function leftOf({ capturedMinor, refunds, disputes }: ProcessorCharge): n
   return capturedMinor - sum(gone);
 }
 
-/** Reads a payment's chain from the Ledger. */
 export function chainOf({ system }: Scene, paymentId: PaymentId): readonly Transition[] {
   return system.database.items(system.tables.ledger, `${LedgerRow.payment}${paymentId}`).map(parseTransition);
 }
 
-/**
- * Returns the candidates in a search for a fitting object: the step itself, then all steps of the given acts in time
- * order.
- */
+/** In time order after the step itself. */
 export function stepsFrom(scene: Scene, step: Step, acts: readonly string[]): readonly Step[] {
   return [step, ...scene.steps.filter(({ act }) => acts.includes(act))];
 }
 
-/** Returns the first step whose payment fits: the step itself, or else a step that creates a payment or an order. */
 export function fittingPayment(
   scene: Scene,
   step: Step,
@@ -217,8 +204,6 @@ export function fittingPayment(
 }
 
 /**
- * Performs an act at a processor.
- *
  * @returns `done`, `nothing` when the act returns `nothing`, or `refused: …` when the sandbox’s own rules refuse the
  * act
  */
@@ -238,17 +223,13 @@ export async function actAt(
   });
 }
 
-/** Returns the result of a call: `unanswered`, or the response status with the problem code, if any. */
 export function endOf({ answer }: ClientCall): string {
   if (answer === undefined) return 'unanswered';
   const code = answer.status < 400 ? undefined : /"code":"(?<code>\w+)"/.exec(answer.body)?.groups?.['code'];
   return code === undefined ? String(answer.status) : `${answer.status} ${code}`;
 }
 
-/**
- * Sends an API request.
- * @param about step whose tenant sends the request, unless the request names a tenant
- */
+/** @param about step whose tenant sends the request, unless the request names a tenant */
 export function ask(
   scene: Scene,
   step: Step,

@@ -6,7 +6,7 @@ import { ask, endOf } from './objects.ts';
 
 interface OperatorChange extends Change {
   readonly change: keyof typeof CAN;
-  /** Number of concurrent requests with the same idempotency key. */
+  /** Concurrent requests with the same idempotency key. */
   readonly copies: number;
   /** Whether the merchant requests the same change at the same time, under a different idempotency key. */
   readonly rival?: true;

@@ -28,7 +28,7 @@ const HOUR_MS = 3_600_000;
 
 interface Decision extends Arguments {
   readonly outcome: 'succeeded' | 'failed';
-  /** Index of the charge that the decision names; `nowhere` is a charge that no processor has. @default no charge */
+  /** Index of the charge; `nowhere` is a charge that no processor has. @default no charge */
   readonly charge?: number | 'nowhere';
   /**
    * Step whose payment has the named charge.
@@ -37,7 +37,8 @@ interface Decision extends Arguments {
    */
   readonly names?: number;
   /**
-   * Amount in the decision. `taken`: the captured amount in the processor's books.
+   * `taken`: the captured amount in the processor's books.
+   *
    * @default no amount
    */
   readonly amount?: number | 'taken';
@@ -49,10 +50,7 @@ interface Decision extends Arguments {
    * brings into review
    */
   readonly blind?: true;
-  /**
-   * Overrides the check against the processor's books if the books cannot be read. With `away`, the processor is down
-   * during the decision.
-   */
+  /** Overrides the check if the books cannot be read. With `away`, the processor is down during the decision. */
   readonly override?: true | 'away';
 }
 
@@ -107,7 +105,6 @@ const decide = act<Decision>({
   },
 });
 
-/** Runs `what` while the processor of the payment is down. */
 async function whileAway<Result>(scene: Scene, paymentId: PaymentId, what: () => Promise<Result>): Promise<Result> {
   const payment = chainOf(scene, paymentId).at(-1)?.payment;
   if (payment === undefined) return what();
@@ -118,7 +115,6 @@ async function whileAway<Result>(scene: Scene, paymentId: PaymentId, what: () =>
   return result;
 }
 
-/** Sends the decision. If the books cannot be read and the step allows an override, resends it with an override. */
 async function askDecision(
   scene: Scene,
   step: Step & { readonly override?: true | 'away' },
@@ -173,10 +169,7 @@ interface ChangeDecision extends Arguments {
   /** Step that requested the change. For a refund of late money: the step that created the refunded payment. */
   readonly of: number;
   readonly outcome: 'succeeded' | 'failed';
-  /**
-   * Overrides the check against the processor's books if the books cannot be read. With `away`, the processor is down
-   * during the decision.
-   */
+  /** Overrides the check if the books cannot be read. With `away`, the processor is down during the decision. */
   readonly override?: true | 'away';
 }
 
@@ -205,7 +198,6 @@ const decideChange = act<ChangeDecision>({
 
 const CHANGES = ['refund', 'capture', 'cancel', 'operator_change'];
 
-/** Returns the id of the payment's newest refund of late money, if it is pending. */
 function pendingReturn(scene: Scene, paymentId: PaymentId | undefined): string | undefined {
   const returns = (paymentId === undefined ? [] : chainOf(scene, paymentId)).flatMap(({ subject }) =>
     subject?.kind === 'refund' && isReturn(subject.refundId) ? [subject] : [],
@@ -236,10 +228,7 @@ function isOpen(scene: Scene, paymentId: PaymentId, change: string): boolean {
 }
 
 interface Correction extends Arguments {
-  /**
-   * Debited account. Corrections never use the processor’s account, whose balance must equal the money at the
-   * processor.
-   */
+  /** Never the processor’s account, whose balance must equal the money at the processor. */
   readonly debit: string;
   readonly credit: string;
   readonly amount: number;
@@ -326,7 +315,6 @@ const redrive = act<Redrive>({
       await system.sleep(HOUR_MS);
     const left = dead();
     const hasDeadLetters = deadLetters();
-    // Prefer the kind that the step names, but redrive the other kind if only the other kind exists.
     if (hasDeadLetters && (what === 'letters' || left.length === 0)) await system.redriveDeadLetters();
     else for (const [name] of left) system.redrive(name);
     return left.length === 0 && !hasDeadLetters ? 'nothing' : 'done';

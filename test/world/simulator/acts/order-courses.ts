@@ -25,7 +25,6 @@ const moneyGoes: Course = {
   },
 };
 
-/** The refund of a canceled order fails hours or days later. */
 const refundFails: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_ok', sku: 'sku_none', email: 'ada@example.com' },
@@ -45,7 +44,6 @@ const deadLetterRedriven: Course = {
   ],
 };
 
-/** The processor captures a different amount than an order costs. */
 const orderReview: Course = {
   of: 'order',
   begins: { tenant: 'shop', source: 'tok_async', sku: 'sku_tea', email: 'ada@example.com' },

@@ -27,10 +27,6 @@ const EXPIRED_MS = 73 * HOUR_MS;
 
 const busAway = (root: Root): Draft => draft('bus_outage', 'instant', { forMs: BUS_IS_AWAY_MS }, before(root));
 
-/**
- * The processor captures a wrong amount, and an operator decides. Before the decision, a further charge may be
- * refunded, or the bus may be down.
- */
 const review: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_async' },
@@ -81,10 +77,7 @@ const defaultIsAway: Course = {
   },
 };
 
-/**
- * The default processor changes after a payment. The payment's refund must still go to the processor that made the
- * charge.
- */
+/** The refund must still go to the processor that made the charge. */
 const formerProcessor: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -98,7 +91,6 @@ const formerProcessor: Course = {
   },
 };
 
-/** The Views are rebuilt while the bus is down and events wait. */
 const rebuiltConcurrently: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -139,9 +131,6 @@ const concurrentReturns: Course = {
   },
 };
 
-/**
- * An operator's decision names a charge that the payment's processor does not have. A refund of the payment follows.
- */
 const unknownCharge: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_action' },
@@ -152,7 +141,6 @@ const unknownCharge: Course = {
   ],
 };
 
-/** A second person approves a correction after the approval request has expired. */
 const lateVerdict: Course = {
   of: 'pay',
   feature: 'approvals',
@@ -168,7 +156,7 @@ const lateVerdict: Course = {
   ],
 };
 
-/** Several corrections of one payment. Each may be below the approval limit although their sum exceeds the limit. */
+/** Each correction may be below the approval limit although their sum exceeds the limit. */
 const correctedInParts: Course = {
   of: 'pay',
   feature: 'approvals',
@@ -180,7 +168,6 @@ const correctedInParts: Course = {
   },
 };
 
-/** A partial refund is retried with the tenant's API key for the other mode. */
 const otherMode: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -212,7 +199,7 @@ const partsOfFacts: Course = {
   },
 };
 
-/** The processor captures more than the hold and books a fee. An operator usually decides that nothing was captured. */
+/** The processor captures more than the hold. */
 export const reviewOfHold: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_fee', capture: 'manual' },
@@ -222,10 +209,7 @@ export const reviewOfHold: Course = {
   ],
 };
 
-/**
- * While the processor is down, an operator decides that a pending refund failed. The bank reports the refund's result
- * afterwards.
- */
+/** The bank reports the refund's result after the decision. */
 export const decidedRefundEnds: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok' },
@@ -257,10 +241,7 @@ export const decidedRefundEnds: Course = {
   },
 };
 
-/**
- * The payment's charge request has no effect. While the processor is down, a pending charge appears that names the
- * payment's operation.
- */
+/** The payment's charge request has no effect. */
 export const chargeAfterTheWindow: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_timeout_not_charged' },
@@ -320,10 +301,6 @@ const equalSums: Course = {
   },
 };
 
-/**
- * A hold is captured and canceled at the same time, or the second request follows while the outcome of the first
- * request is unknown.
- */
 const holdChanges: Course = {
   of: 'pay',
   begins: { ...EURO, source: 'tok_ok', capture: 'manual' },

@@ -1,7 +1,4 @@
-/**
- * Acts of merchants' systems that request payments by event. Every transport delivers an event at least once, possibly
- * late, and in any order.
- */
+/** Every transport delivers an event at least once, possibly late, and in any order. */
 import type { RequestTransport } from '../contract.ts';
 import { type Act, type Arguments, act, type Scene } from './act.ts';
 import { type Money, paymentMoney } from './clients.ts';
@@ -10,7 +7,7 @@ import { stormAfter } from './world.ts';
 
 interface Delivery {
   readonly via: RequestTransport;
-  /** Time between the first delivery and this delivery, in milliseconds. */
+  /** After the first delivery. */
   readonly afterMs: number;
   /** Whether this delivery has a different amount under the same event id. */
   readonly changed?: true;
@@ -24,7 +21,6 @@ interface Requested extends Money, Arguments {
 
 const TRANSPORTS = ['bus', 'queue', 'subject', 'topic'] as const;
 const HOUR_MS = 3_600_000;
-/** Age that exceeds the maximum age of an event, in milliseconds. */
 const OLD_MS = 25 * HOUR_MS;
 
 const request = act<Requested>({
@@ -49,7 +45,6 @@ const request = act<Requested>({
       ...(dice.chance(0.1) ? { old: true } : {}),
     };
   },
-  // With the feature `storms`, the first delivery of half of the events happens during a burst of faults.
   leadsTo: (drawing, { atMs }) => stormAfter(drawing, { fromMs: atMs - 1_000 }),
   play: async (scene, step) => {
     const { amount, currency, source, deliveries, old } = step;

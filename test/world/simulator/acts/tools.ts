@@ -26,7 +26,7 @@ const testEvent = act<Arguments>({
 });
 
 interface Annotation extends Arguments {
-  /** Sequence number of the annotated transition. @default the annotation is about the payment */
+  /** @default the annotation is about the payment */
   readonly annotates?: number;
 }
 

@@ -126,7 +126,8 @@ interface ProcessorOutage extends Arguments {
   readonly processor: AtProcessor;
   readonly forMs: number;
   /**
-   * Calls that hang, most of them until the caller's timeout.
+   * Most of the calls hang until the caller's timeout.
+   *
    * @default no call hangs: the processor cannot be reached
    */
   readonly hangs?: keyof typeof HANGING;
@@ -176,11 +177,7 @@ const processorOutage = act<ProcessorOutage>({
 interface PartyOutage extends Arguments {
   readonly party: 'stock' | 'referrals' | 'mail';
   readonly forMs: number;
-  /**
-   * Whether the party performs the requests while its responses are lost.
-   *
-   * @default false: the party cannot be reached
-   */
+  /** The party performs the requests, but its responses are lost. @default false: the party cannot be reached */
   readonly losesAnswers?: true;
 }
 
@@ -218,7 +215,7 @@ interface BusOutage extends Arguments {
   readonly forMs: number;
 }
 
-/** The bus accepts no events. After a long outage, some events are published only after their day has closed. */
+/** After a long outage, some events are published only after their day has closed. */
 const busOutage = act<BusOutage>({
   name: 'bus_outage',
   actor: 'world',
@@ -279,7 +276,7 @@ const trouble = act<Trouble>({
 
 interface Deploy extends Arguments {
   readonly defaultProcessor: ProcessorName;
-  /** Processor of payments in US dollars. @default the default processor */
+  /** @default the default processor */
   readonly dollars?: ProcessorName;
   readonly cron: boolean;
 }
@@ -319,12 +316,7 @@ export function duration(ms: number): string {
   return ms < 2 * HOUR_MS ? `${ms / MINUTE_MS} min` : `${ms / HOUR_MS} h`;
 }
 
-/**
- * Returns a step that starts a burst of faults while a request takes effect. In histories with the feature `storms`,
- * half of the requests get this step. Otherwise, the list is empty.
- *
- * @param more earliest time of the burst. By default the burst begins soon after the request
- */
+/** @param more earliest time of the burst. By default the burst begins soon after the request */
 export function stormAfter(drawing: Drawing, more: Pick<Draft, 'fromMs'> = {}): readonly Draft[] {
   if (!drawing.has('storms') || !drawing.dice.chance(0.5)) return [];
   return [{ act: storm.name, delay: ['instant', 'instant', 'seconds'], given: drawStorm(drawing), ...more }];
@@ -334,7 +326,6 @@ interface Abilities extends Arguments {
   readonly without: string;
 }
 
-/** Sets which abilities the processors lack, at the beginning of a history. */
 const abilities = act<Abilities>({
   name: 'abilities',
   actor: 'operator',
