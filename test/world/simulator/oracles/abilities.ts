@@ -5,7 +5,7 @@ import type { Seen } from './seen.ts';
 
 const ORACLE = 'only supported changes are sent';
 
-/** Checks all payments, and all requests that processors received, after every step. */
+/** Checked after every step. */
 export function checkAbilities({ world, payments }: Seen): readonly Violation[] {
   const missing = new Set(world.settings.without?.split(','));
   if (missing.size === 0) return [];

@@ -14,7 +14,7 @@ import { MAX_SKEW_MS, type Seen, type Written } from './seen.ts';
 /** Maximum delay of an alarm after its event, in milliseconds. A later alarm belongs to a different event. */
 const SOON_MS = 24 * 60 * 60_000;
 const MINUTE_MS = 60_000;
-/** Checks, once the system is quiet, that required alarms were raised, and not more often than necessary. */
+/** Called once the system is quiet. */
 export function checkAlarms({ world, payments, orders }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const expect = (metric: string, [soonestMs, atMs]: readonly [number, number], what: string, about: string): void => {
@@ -52,18 +52,11 @@ export function checkAlarms({ world, payments, orders }: Seen): readonly Violati
   return [...found, ...raisedOnce(world, [...payments.values()].flat()), ...contradictedOnce(world, payments)];
 }
 
-/**
- * Returns the earliest permitted time of a row's alarm, and the time at which the row was written. A recovery can write
- * a row again, long after the row occurred and its alarm was raised.
- */
+/** A recovery can write a row again, long after the row occurred and its alarm was raised. */
 function spanOf({ occurredAtMs }: { readonly occurredAtMs: number }, atMs: number): readonly [number, number] {
   return [Math.min(occurredAtMs, atMs) - MINUTE_MS, atMs];
 }
 
-/**
- * Checks that alarms and the newest reports include everything that waits for an operator, and that no callback was
- * given up too early.
- */
 function unreportedOnceQuiet(world: Observed): readonly Violation[] {
   const { alarms, database, tables } = world;
   const found: Violation[] = [];
@@ -105,7 +98,6 @@ function isOfAnotherProgram({ processors }: Observed, chargeId: string): boolean
   return charge !== undefined && charge.paymentId === undefined;
 }
 
-/** Returns the times when callbacks were given up although no stored callback was a day old. */
 function givenUpEarly(world: Observed): readonly number[] {
   const { alarms, callbacks, database, tables, nowMs } = world;
   const kept = database.items(tables.registry, RegistryRow.keptOrphan).map(parseOrphan);
@@ -138,15 +130,13 @@ function withoutAge({ alarms }: Observed): readonly number[] {
   return [];
 }
 
-/** Returns the inquiries that wait for an operator because their outcome cannot be determined. */
 function unknownOutcomes({ database, tables }: Observed): readonly Inquiry[] {
   const inquiries = database.items(tables.registry, RegistryRow.inquiry).map(parseInquiry);
   return inquiries.filter(({ undecidable }) => undecidable === true);
 }
 
 /**
- * Checks that the relay raises at most one alarm for each stray charge and for each payment that enters review. Not
- * checked after faults and mishaps, because the relay may read a record twice or a job may also publish the record.
+ * Not checked after faults and mishaps, because the relay may read a record twice or a job may also publish the record.
  */
 function raisedOnce(world: Observed, written: readonly Written<Transition>[]): readonly Violation[] {
   const { alarms, faults, troubles, mishaps } = world;
@@ -171,10 +161,9 @@ function raisedOnce(world: Observed, written: readonly Written<Transition>[]): r
 }
 
 /**
- * Checks the number of contradiction alarms of a payment: at most one for each state of its charges in the processor's
- * books, one for each transition in its chain, and two more for each operator's decision, because a decision may name a
- * missing charge. Later inquiries that find the same contradiction must not raise an alarm. Two processes may raise the
- * same alarm at the same time.
+ * Allows one alarm for each state of the payment's charges in the processor's books, one for each transition in its
+ * chain, and two more for each operator's decision, because a decision may name a missing charge. Two processes may
+ * raise the same alarm at the same time.
  */
 function contradictedOnce(world: Observed, payments: Seen['payments']): readonly Violation[] {
   if (world.faults.length > 0) return [];
@@ -202,10 +191,6 @@ function chargesNamed({ chargeId }: Payment, subject: object | undefined): reado
   return chargeId === undefined ? named : [chargeId, ...named];
 }
 
-/**
- * Returns the time when a refund was given up and the time when it succeeded, for each refund that succeeded after
- * Payonce or an operator gave it up.
- */
 function contradictions(
   chain: readonly Written<Transition>[],
 ): readonly { readonly givenUpAtMs: number; readonly atMs: number }[] {

@@ -23,7 +23,7 @@ const FINAL_CODES = new Set([
   'order_canceled',
   'out_of_stock',
 ]);
-/** Problem codes that a request with a used idempotency key may get instead of the stored response. */
+/** A request with a used idempotency key may get these codes instead of the stored response. */
 const EXPIRED = 'idempotency_key_expired';
 const MISMATCH = 'idempotency_key_payload_mismatch';
 
@@ -36,10 +36,7 @@ interface Answered {
   readonly operation: string | undefined;
 }
 
-/**
- * Checks all calls with one idempotency key.
- * @param stored stored responses by operation
- */
+/** @param stored stored responses by operation */
 export function checkKey(calls: readonly ClientCall[], stored: Seen['answers']): readonly Violation[] {
   const answered = calls.flatMap(answerOf);
   const first = answered.filter(isStored).sort((left, right) => left.atMs - right.atMs)[0];
@@ -156,7 +153,7 @@ export function checkAvailableProcessorIsUsed({ world, payments }: Seen): readon
   });
 }
 
-/** Checks that no response is a 500, even during infrastructure faults. */
+/** Holds even during infrastructure faults. */
 export function checkErrors({ world }: Seen): readonly Violation[] {
   return world.calls.flatMap(({ method, path, answer }) => {
     if (answer?.status !== 500) return [];
@@ -214,7 +211,6 @@ function isTaken(chain: readonly Written<Transition>[]): boolean {
   return newest?.status === 'succeeded' || newest?.failure?.code === 'wrong_amount';
 }
 
-/** Groups the calls by tenant, route and idempotency key. */
 export function byKey(calls: readonly ClientCall[]): ReadonlyMap<string, readonly ClientCall[]> {
   const found = new Map<string, ClientCall[]>();
   for (const call of calls) {

@@ -4,7 +4,7 @@ import type { Archived } from '../contract.ts';
 import { SimulatedSystem } from '../system.ts';
 import { checkArchive } from './archive.ts';
 
-/** System after forty payments, with its archive. About one in four calls had a fault. */
+/** About one in four calls had a fault. */
 const system = await SimulatedSystem.begin(2);
 
 beforeAll(async () => {
@@ -34,7 +34,6 @@ const found = (change: (archived: Archived) => Partial<Archived>): readonly unkn
   );
 };
 
-/** Returns the archive's longest chain, with its sort keys in order and without duplicates. */
 function linesOfOne({ lines }: Archived) {
   const chains = [...Map.groupBy(lines, ({ chain }) => chain)].map(([chain, own]) => ({
     chain,

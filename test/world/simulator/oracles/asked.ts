@@ -23,10 +23,10 @@ interface Leg {
   readonly amount: number;
 }
 
-/** Fields of request bodies that this oracle reads. */
 interface Asked {
   /**
-   * Amount, in minor units.
+   * In minor units.
+   *
    * @default the remaining amount
    */
   readonly amount?: number;
@@ -34,7 +34,7 @@ interface Asked {
   readonly postings?: readonly Leg[];
 }
 
-/** Requested and recorded amount of one request, in minor units. The amount sent to the processor must equal both. */
+/** In minor units. The amount sent to the processor must equal both. */
 interface Done {
   readonly about: string;
   readonly askedMinor: number | undefined;
@@ -43,7 +43,7 @@ interface Done {
   readonly operationId: string;
 }
 
-/** Checks the amounts of all successful requests, once the system is quiet. */
+/** Called once the system is quiet. */
 export function checkRequestedAmounts(seen: Seen): readonly Violation[] {
   const { calls } = seen.world;
   const sent = sentAmounts(seen.world);
@@ -65,7 +65,7 @@ function isDone({ method, answer }: ClientCall): boolean {
   return method === 'POST' && answer !== undefined && answer.status >= 200 && answer.status < 300;
 }
 
-/** Returns the amounts, in minor units, of the charges, captures and refunds that reached a processor, by operation. */
+/** By operation, in minor units. */
 function sentAmounts({ processors }: Observed): ReadonlyMap<string, readonly number[]> {
   const found = new Map<string, number[]>();
   for (const { kind, operationId, amountMinor } of Object.values(processors).flatMap(({ inside }) => inside.sent)) {
@@ -111,10 +111,7 @@ function charged(id: string, askedMinor: number | undefined, chain: Chain = []):
   return { about: id, askedMinor, bookedMinor: chain[0]?.row.payment.amountMinor, operationId: id };
 }
 
-/**
- * Returns the amounts of a change. Without a requested amount, a capture must take the whole hold, and a refund the
- * remaining amount.
- */
+/** Without a requested amount, a capture must take the whole hold, and a refund the remaining amount. */
 function changed(operationId: string, askedMinor: number | undefined, chain: Chain): Done {
   const place = chain.findIndex(({ row: { subject } }) => {
     if (subject?.kind === 'refund') return subject.refundId === operationId;
@@ -128,7 +125,6 @@ function changed(operationId: string, askedMinor: number | undefined, chain: Cha
   return { about: operationId, askedMinor: askedMinor ?? wholeMinor, bookedMinor, operationId };
 }
 
-/** Checks that a correction posts the requested amounts, immediately or after an approval. */
 function checkCorrection(call: ClientCall, { world, payments }: Seen): readonly Violation[] {
   const { payment = '', postings } = askedBy(call);
   const id = idIn(call);

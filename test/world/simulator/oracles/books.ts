@@ -15,7 +15,6 @@ import type { Written } from './seen.ts';
 
 type Chain = readonly Written<Transition>[];
 
-/** Allowed next states of a payment, by state. */
 const NEXT: Readonly<Record<PaymentStatus, readonly PaymentStatus[]>> = {
   processing: ['requires_action', 'requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
   requires_action: ['requires_capture', 'succeeded', 'failed', 'canceled', 'needs_review'],
@@ -110,7 +109,6 @@ function reservations(chain: Chain): readonly Violation[] {
   });
 }
 
-/** Checks that at most one capture or cancellation of a hold is in progress at any time. */
 function holdChanges(chain: Chain): readonly Violation[] {
   const pending = new Set<string>();
   for (const { row } of chain) {
@@ -132,9 +130,8 @@ function holdChanges(chain: Chain): readonly Violation[] {
 }
 
 /**
- * Checks that the sums in the newest transition equal the sums of the whole chain, because the next change is decided
- * from the sums alone. The reserved amount is computed without production code, the other sums with the production
- * fold.
+ * The next change is decided from the sums alone. The reserved amount is computed without production code, the other
+ * sums with the production fold.
  */
 function sums(chain: Chain): readonly Violation[] {
   const newest = chain.at(-1)?.row;
@@ -159,10 +156,7 @@ function sums(chain: Chain): readonly Violation[] {
   return isListed ? [] : wrong(`transition ${newest.sums.begunAt} does not show all changes that have begun`);
 }
 
-/**
- * I8: checks the hash chain. A hash covers the commitment to a details row, but not the row itself, so an erasure
- * breaks no link.
- */
+/** I8. A hash covers the commitment to a details row, but not the row itself, so an erasure breaks no link. */
 function links(chain: Chain): readonly Violation[] {
   const broken = firstBrokenLink(
     systemDigest,

@@ -112,7 +112,6 @@ describe('the commission of an order', () => {
   const paymentId = paymentOfOrder(systemDigest, order.orderId);
   const about = { sk: order.orderId, payment: paymentId };
 
-  /** Appends an order transition that production code did not write. */
   async function become(type: OrderTransitionType, status: Order['status']): Promise<void> {
     const newest = (await harness.transitions(order.orderId)).at(-1);
     if (newest === undefined) throw new Error('the order does not exist');

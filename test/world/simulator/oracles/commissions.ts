@@ -19,7 +19,7 @@ const LOOK_MS = 20_000;
 
 type Chain = readonly Written<Transition>[];
 
-/** Checks all commissions, once the system is quiet. */
+/** Called once the system is quiet. */
 export function checkCommissions(seen: Seen): readonly Violation[] {
   const found = [...seen.commissions.values()].flatMap((versions) => {
     const payment = versions[0]?.row['payment'] as string;
@@ -38,7 +38,7 @@ export function checkCommissions(seen: Seen): readonly Violation[] {
 
 interface Chains {
   readonly chain: Chain;
-  /** Chain of the order; empty when the payment belongs to no Payonce order. */
+  /** Empty when the payment belongs to no Payonce order. */
   readonly ofOrder: readonly Written<OrderTransition>[];
   /** Whether an alarm reported that the processor's books differ from an operator's decision. */
   readonly isOtherwise: boolean;
@@ -96,10 +96,7 @@ function during(chain: Chain, atMs: number): readonly ReturnType<typeof stateOf>
   return [atMs - LOOK_MS, ...times].map((untilMs) => stateOf(chain.filter((each) => each.atMs <= untilMs)));
 }
 
-/**
- * Returns the due commission (a tenth of the amount that the merchant keeps, or nothing after a lost dispute), and
- * whether a refund or dispute is open.
- */
+/** A tenth of the amount that the merchant keeps is due, or nothing after a lost dispute. */
 function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: boolean } {
   const charge = chargesOf(chain).get(chain.at(-1)?.row.payment.chargeId ?? '');
   if (charge === undefined) return { dueMinor: 0, isOpen: false };
@@ -113,10 +110,7 @@ function stateOf(chain: Chain): { readonly dueMinor: number; readonly isOpen: bo
   };
 }
 
-/**
- * Reports a missing commission for an order or a successful payment whose request named an affiliate. Payments with the
- * same reference share a commission.
- */
+/** Payments with the same reference share a commission. */
 function missing(
   { tenant, path, body, answer }: ClientCall,
   { world, payments, orders, commissions }: Seen,

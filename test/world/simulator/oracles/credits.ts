@@ -5,10 +5,9 @@ import { orderStepOperation, parseOrderId } from '../../../../lambdas/orders/ids
 import type { Violation } from '../contract.ts';
 import type { Seen } from './seen.ts';
 
-/** Divisor of the order's amount. The credit is five percent of the amount, rounded down. */
 const SHARE_OF = 20;
 
-/** Checks all credits, once the system is quiet. */
+/** Called once the system is quiet. */
 export function checkCredits({ world, orders }: Seen): readonly Violation[] {
   return [...orders].flatMap(([id, chain]) => {
     const orderId = parseOrderId(id);

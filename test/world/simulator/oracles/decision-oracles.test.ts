@@ -22,10 +22,7 @@ beforeEach(async () => {
   harness.clock.advance(3_600_000);
 });
 
-/**
- * Decides about the payment. The books that production code reads confirm the decision, but the processor's real books
- * may differ.
- */
+/** The books that production code reads confirm the decision, but the processor's real books may differ. */
 async function decide(said: { readonly chargeId?: string; readonly takenMinor: number }, override?: true) {
   const asked = { kind: 'decision', outcome: 'succeeded', ...said, ...(override ? { override } : {}) } as const;
   const { tools } = harness;

@@ -41,7 +41,7 @@ function missing({ type }: Transition, chargeId: string | undefined): string | u
   return type.endsWith('.failed') ? undefined : `the processor has no charge ${chargeId}`;
 }
 
-/** Describes how the charge differs from the decision; undefined if it does not differ. */
+/** Returns undefined if the charge does not differ from the decision. */
 function otherwise({ type, payment, subject }: Transition, charge: ProcessorCharge): string | undefined {
   const { status, capturedMinor, currency, paymentId, refunds } = charge;
   const refund = subject?.kind === 'refund' ? subject : undefined;

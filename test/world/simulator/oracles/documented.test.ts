@@ -5,7 +5,6 @@ import { expect, test } from '@jest/globals';
 const PROJECT = resolve(import.meta.dirname, '..', '..', '..', '..');
 const read = (path: string): string => readFileSync(join(PROJECT, path), 'utf8');
 
-/** Matches the names of oracles in the code. */
 const NAMED = /(?:oracle: |const (?:ORACLE|BOOKS) = |wrong\((?='[IF]\d))'([^']+)'/g;
 
 test('docs/proof/simulator.md lists exactly the oracles in the code, each with its file', () => {

@@ -36,7 +36,6 @@ beforeEach(async () => {
   await harness.change(change(request, 'part', { kind: 'refund', amountMinor: 300 }));
 });
 
-/** Publishes and projects all events, as the relay and the projector do. */
 async function publish(): Promise<void> {
   const { transitions, first } = await harness.chain(request);
   for (const transition of transitions.filter(({ type }) => isOutcome(type))) {
@@ -192,7 +191,6 @@ describe('an endpoint', () => {
     const disabled = { atMs: harness.clock.nowMs(), reason: 'requested' as const };
     const write = (revision: number, isDisabled: boolean) =>
       put(bookRow({ tenantId, mode, revision, endpoints: [{ ...endpoint, ...(isDisabled ? { disabled } : {}) }] }));
-    /** Publishes an event, but creates no delivery. */
     const happen = async (key: string) => {
       harness.clock.advance(HOUR_MS);
       request = paymentRequest(key);

@@ -27,7 +27,7 @@ interface Outcome {
   readonly type: string;
   readonly owner: string;
   readonly isPublic: boolean;
-  /** Simulated time of the write, in Unix milliseconds. */
+  /** In Unix milliseconds of simulated time. */
   readonly atMs: number;
   readonly postings: readonly Posting[];
   /** Whether the event became too old to be published, because the parked records were redriven too late. */
@@ -113,7 +113,6 @@ function isOfEndpoint({ event: { type } }: Named): boolean {
   return Object.values<string>(ENDPOINT_STATES).includes(type);
 }
 
-/** Checks that the event of each change of an endpoint's state was published to the bus. */
 function endpointEvents({ database, tables, published: all }: Observed): readonly Violation[] {
   const made = database.items(tables.registry, RegistryRow.webhookNotice).map((row) => parseNotice(row).eventId);
   const named = all.map(({ detail }) => namedIn(detail)).filter(isOfEndpoint);
@@ -129,7 +128,7 @@ interface Newest {
   readonly sequence: number;
 }
 
-/** Returns the newest outcome of each payment and order; undefined for a payment or order without an outcome. */
+/** Undefined for a payment or order without an outcome. */
 function newestOutcomes({ payments, orders }: Seen): ReadonlyMap<string, Newest | undefined> {
   const found = new Map<string, Newest | undefined>();
   for (const [id, chain] of payments) {
@@ -175,7 +174,6 @@ function lists(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[] {
 
 type Row = ReturnType<typeof parseViewRow>;
 
-/** Checks the account entries of each tenant, and the totals of the tenant's closed days. */
 function balances(rows: readonly Row[], outcomes: readonly Outcome[]): readonly Violation[] {
   const due = new Map<string, number>();
   for (const { owner, postings } of outcomes) post(due, owner, postings);
@@ -232,7 +230,7 @@ function differences(
   });
 }
 
-/** Returns the day number in a sort key, which begins with the time as fifteen digits of milliseconds. */
+/** The sort key begins with the time as fifteen digits of milliseconds. */
 function dayOf(sort: string): number {
   return Math.floor(Number(sort.slice(0, 15)) / 86_400_000);
 }
@@ -286,7 +284,7 @@ function webhooks(seen: Seen, outcomes: readonly Outcome[]): readonly Violation[
   return found;
 }
 
-/** Returns the time when each event was first published, in Unix milliseconds, by chain and sequence. */
+/** In Unix milliseconds, by chain and sequence. */
 function firstPublished(world: Observed): ReadonlyMap<string, number> {
   const found = new Map<string, number>();
   for (const { detail, atMs } of world.published) {
@@ -303,7 +301,6 @@ function isEnabled({ database, tables }: Observed, endpointId: string): boolean 
   );
 }
 
-/** Returns the chain id and the sequence that an event's id contains. */
 function placeIn(eventId: string): string {
   const [, order = '', letters = '', digits = ''] = /^evt_((?:ord_)?)([a-z2-7]{32})(\d{6})/.exec(eventId) ?? [];
   return `${order === '' ? 'pay_' : order}${letters} ${Number(digits)}`;

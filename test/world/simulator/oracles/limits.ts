@@ -14,7 +14,7 @@ const DAY_MS = 24 * 60 * 60_000;
 
 type Approval = ReturnType<typeof parseApproval>;
 
-/** Checks all approval requests, and all changes above the limit, once the system is quiet. */
+/** Called once the system is quiet. */
 export function checkApprovals({ world, payments }: Seen): readonly Violation[] {
   const approvals = world.database.items(world.tables.registry, RegistryRow.approvals).map(parseApproval);
   const found: Violation[] = [];
@@ -124,7 +124,6 @@ function shownIn({ effect }: Approval): string {
 
 const legOf = ({ account, direction, amountMinor, currency }: Posting) => [account, direction, amountMinor, currency];
 
-/** Returns the verdicts on an approval request to which the API responded with 200. */
 function verdictsOn(id: string, { calls }: Observed): readonly string[] {
   return calls.flatMap(({ path, method, answer }) => {
     if (method !== 'POST' || !path.startsWith(`/v1/admin/approvals/${id}/`) || answer?.status !== 200) return [];
@@ -132,10 +131,7 @@ function verdictsOn(id: string, { calls }: Observed): readonly string[] {
   });
 }
 
-/**
- * Checks the number of order e-mails per recipient and day, once the system is quiet. Addresses that differ only in
- * case or in a tag after `+` are one recipient.
- */
+/** Called once the system is quiet. Addresses that differ only in case or in a tag after `+` are one recipient. */
 export function checkEmails({ world, orders }: Seen): readonly Violation[] {
   const mailed = new Map<string, number>();
   for (const { to, subject } of world.mails) {

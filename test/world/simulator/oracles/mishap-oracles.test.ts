@@ -13,10 +13,6 @@ const system = await SimulatedSystem.begin(1);
 const seen = new Seen(system);
 const startMs = system.nowMs;
 
-/**
- * Creates a payment, a declined payment, a webhook endpoint with a test event, and an export. Also removes a row
- * manually, and restores the row.
- */
 beforeAll(async () => {
   let steps = 0;
   const post = (atMs: number, path: string, body: object): void => {
@@ -133,7 +129,6 @@ test('a test event must be attempted exactly once', async () => {
   }
 });
 
-/** Returns the processors with changed properties of `inside`. */
 function withInside(change: (inside: Inside) => PropertyDescriptorMap): Observed['processors'] {
   return Object.fromEntries(
     Object.entries(system.processors).map(([name, { inside, ...rest }]) => [

@@ -18,7 +18,7 @@ import { MAX_SKEW_MS, type Seen } from './seen.ts';
 
 type Noticed = Pick<Seen, 'world' | 'payments' | 'entered'>;
 
-/** Checks the effects of all mishaps, once the system is quiet. */
+/** Called once the system is quiet. */
 export function checkMishaps(seen: Noticed): readonly Violation[] {
   return [
     ...changedByHand(seen.world),
@@ -109,10 +109,7 @@ function failures({ world, payments }: Noticed): readonly Violation[] {
 
 const NOT_SENT: ReadonlySet<string> = new Set(['not_attempted']);
 
-/**
- * Checks that each test event was attempted exactly once (unless it was resent, or canceled together with its
- * endpoint), that none is pending, and that failed test events disable no endpoint.
- */
+/** A test event is attempted exactly once, unless it was resent, or canceled together with its endpoint. */
 function tests({ database, tables }: Observed): readonly Violation[] {
   const deliveries = database.items(tables.registry, RegistryRow.webhookDelivery).map(parseDelivery);
   const found: Violation[] = [];

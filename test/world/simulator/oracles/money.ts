@@ -9,7 +9,7 @@ interface RefundSeen {
   readonly amountMinor: number;
   readonly status: 'pending' | 'succeeded' | 'failed';
   readonly failureCode?: string;
-  /** Simulated time when the refund's first transition was written, in Unix milliseconds. */
+  /** In Unix milliseconds of simulated time. */
   readonly begunAtMs: number;
 }
 
@@ -22,7 +22,7 @@ export interface ChargeSeen {
   readonly disputes: Map<string, { readonly amountMinor: number; readonly status: 'open' | 'won' | 'lost' }>;
 }
 
-/** Amounts of a charge, in minor units. */
+/** In minor units. */
 export interface Left {
   readonly refundedMinor: number;
   readonly pendingMinor: number;
@@ -92,10 +92,7 @@ export function leftOf({ capturedMinor, refunds, disputes }: ChargeSeen): Left {
   };
 }
 
-/**
- * Returns the posted amounts (debits less credits, in minor units) by `account currency`, without operators'
- * corrections.
- */
+/** Debits less credits, in minor units, by `account currency`, without operators' corrections. */
 export function postedOn(chain: readonly Written<Transition>[]): Accounts {
   const sums: Record<string, number> = {};
   for (const { row } of chain) {
@@ -108,10 +105,7 @@ export function postedOn(chain: readonly Written<Transition>[]): Accounts {
   return sums;
 }
 
-/**
- * Returns the amounts that must have been posted for a payment's charges and fees (debits less credits, in minor
- * units), by `account currency`.
- */
+/** Debits less credits, in minor units, by `account currency`. */
 export function dueOn(chain: readonly Written<Transition>[]): Accounts {
   const sums: Record<string, number> = {};
   const add = (account: string, currency: string, amountMinor: number): void => {

@@ -24,7 +24,6 @@ beforeEach(async () => {
   charge = harness.chargeOf(request);
 });
 
-/** Creates another charge that names the payment, and delivers its callback. */
 async function chargeAgain(source: string): Promise<string> {
   const { inside } = harness.processor;
   const { chargeId } = await inside.charge({ paymentId: request.paymentId, amountMinor: 1000, source });
@@ -48,10 +47,7 @@ const found = (): readonly string[] =>
     .filter(({ oracle }) => oracle === ORACLE)
     .map(({ what }) => what.replace(/ \w+ of .*| of .*/, ''));
 
-/**
- * Acts that open an object which Payonce then reads, each with the text of the violation if the object's queue entry is
- * missing.
- */
+/** Payonce reads each object. `what` is the text of the violation if the object's queue entry is missing. */
 const OPEN: Readonly<Record<string, { readonly open: () => Promise<unknown>; readonly what: string }>> = {
   'a pending charge': { open: () => chargeAgain('tok_async'), what: 'the charge, pending,' },
   'a charge that waits for its payer': {

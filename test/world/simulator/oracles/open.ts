@@ -21,17 +21,12 @@ import { type Queued, queuedIn } from './unfinished.ts';
  */
 const WRITTEN_MS = 10 * 60_000;
 
-/**
- * Finds open objects that stay in no queue for too long. An object can close before the system is quiet, so a check at
- * the end can miss it.
- */
+/** An object can close before the system is quiet, so a check at the end can miss it. */
 export class OpenObjects {
-  /** Time at which an open object was first found in no queue, in Unix milliseconds, by the name of its violation. */
+  /** In Unix milliseconds, by the name of the violation. */
   readonly #since = new Map<string, number>();
 
-  /**
-   * Returns a violation for each open object that has been in no queue for {@link WRITTEN_MS}. Called after every step.
-   */
+  /** Called after every step. */
   afterStep(seen: Seen): readonly Violation[] {
     const { nowMs } = seen.world;
     const found = untracked(seen, (id, chargeId, queued) => isAtWork(seen, id, chargeId, queued));
@@ -45,7 +40,7 @@ export class OpenObjects {
   }
 }
 
-/** Checks, once the system is quiet, every object that is still open. */
+/** Called once the system is quiet. */
 export function checkOpenObjects(seen: Seen): readonly Violation[] {
   return untracked(seen, () => false);
 }
@@ -109,7 +104,6 @@ function untracked(
   });
 }
 
-/** Returns the objects of a charge that are open but in no queue. */
 function openIn(
   charge: ProcessorCharge,
   { id, isOwn }: { readonly id: string; readonly isOwn: boolean },

@@ -20,7 +20,6 @@ import { appendTo, type Draft, refundOf } from './written.ts';
 
 const MINUTE_MS = 60_000;
 const LIMIT = { timeoutMs: 8_000 };
-/** Record fields of a claim without a response. */
 const OPEN = { status: 'INPROGRESS', leaseExpiresAtMs: 0, released: false, openShard: 0, dueAtMs: 0 };
 
 let harness: World;
@@ -43,7 +42,6 @@ async function sendCallback(charge: string): Promise<void> {
   await harness.deliver(callback(`oracle_${events}`, charge));
 }
 
-/** Creates a failed payment whose charge succeeds later. */
 async function stray(key: string) {
   const request = paymentRequest(key, { source: 'tok_async' });
   await harness.pay(request);
@@ -57,7 +55,6 @@ async function stray(key: string) {
 
 const append = (request: CreatePayment, draft: Draft) => appendTo(harness, request, draft);
 
-/** Records the payment as failed because nothing was sent to the processor. */
 async function callNotAttempted(request: CreatePayment): Promise<void> {
   harness.clock.advance(MINUTE_MS);
   const { payment } = (await harness.chain(request)).newest;

@@ -34,7 +34,6 @@ function deed(kind: ShopAction['kind']): ShopAction {
 
 const mail = () => ({ to: 'a@b.c', subject: `Your order ${orderId}`, metadata: {}, atMs: harness.clock.nowMs() });
 
-/** Appends an order transition that production code did not write. */
 async function become(type: OrderTransitionType, changes: Partial<Order>): Promise<void> {
   const newest = (await harness.transitions(orderId)).at(-1);
   if (newest === undefined) throw new Error('the order does not exist');

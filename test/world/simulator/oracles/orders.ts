@@ -33,7 +33,7 @@ interface ShopEffect {
   readonly atMs: number;
 }
 
-/** Checks the effects of one order. Called after each step that changed the order, and at the end. */
+/** Called after each step that changed the order, and at the end. */
 export function checkOrder(id: string, chain: readonly Written<OrderTransition>[], seen: Seen): readonly Violation[] {
   const deeds = effectsFor(id, seen);
   const found = deeds.flatMap((deed) => paidFor(deed, id, chain, seen));
@@ -44,7 +44,6 @@ export function checkOrder(id: string, chain: readonly Written<OrderTransition>[
   return found;
 }
 
-/** Returns the effects of an order: reserved goods, e-mails and credits. */
 function effectsFor(id: string, { world }: Seen): readonly ShopEffect[] {
   const orderId = parseOrderId(id);
   if (orderId === undefined) return [];
@@ -92,17 +91,14 @@ export function checkReceipts({ payments, world }: Seen): readonly Violation[] {
   });
 }
 
-/**
- * Returns true before the payment has succeeded. Afterwards, returns true if money remains, nothing is disputed, and
- * the captured amount covers the price. A partial refund is treated as a discount.
- */
+/** Returns true before the payment has succeeded. A partial refund is treated as a discount. */
 function isPaid(chain: readonly Written<Transition>[], atMs: number, dueMinor: number): boolean {
   const charge = chargeAt(chain, atMs);
   if (charge === undefined) return true;
   return charge.leftMinor > 0 && charge.disputedMinor === 0 && charge.capturedMinor >= dueMinor;
 }
 
-/** Returns the payment's own charge before `atMs`, with its amounts; undefined before the payment succeeded. */
+/** Returns undefined before the payment succeeded. */
 function chargeAt(chain: readonly Written<Transition>[], atMs: number) {
   const then = chain.filter((each) => each.atMs < atMs);
   const newest = then.at(-1)?.row.payment;
@@ -126,7 +122,7 @@ function isGoneUnread(chain: readonly Written<Transition>[], atMs: number, { pro
   return charge !== undefined && changedAtMs < decided.atMs && heldOf(charge) <= 0;
 }
 
-/** Checks all orders, once the system is quiet. */
+/** Called once the system is quiet. */
 export function checkOrdersEnd(seen: Seen): readonly Violation[] {
   const { world, orders, payments } = seen;
   const charges = chargesByPayment(world);
@@ -175,10 +171,6 @@ export function checkOrdersEnd(seen: Seen): readonly Violation[] {
   });
 }
 
-/**
- * Returns true if an alarm or a mismatch reports that the processor contradicts its own books or an operator's
- * decision, or if the payment does not exist.
- */
 function isUnsure(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const payment = chain.at(-1)?.row.payment;
   if (payment === undefined) return true;

@@ -41,10 +41,7 @@ function commissionDue(atMs: number): Item {
 const claim = (atMs: number): Item =>
   openRecordItem(openRecord(PAYMENT, { claimedAtMs: atMs, leaseExpiresAtMs: atMs }));
 
-/**
- * Queues, each with its job and a function that creates a row. The argument is the row's due time or, for some queues,
- * the start of its wait.
- */
+/** The argument of `row` is the row's due time or, for some queues, the start of its wait. */
 const QUEUES: Readonly<Record<string, { readonly job: string; readonly row: (atMs: number) => Item }>> = {
   holds: { job: 'expire-authorizations', row: hold },
   commissions: { job: 'release-commissions', row: commissionDue },
@@ -102,7 +99,7 @@ const inquiry = (key = 'overdue') => {
   const paymentId = paymentIdFor(key);
   return { operationId: chargeOperation(paymentId), paymentId, claimedAtMs: harness.clock.nowMs() };
 };
-/** Records a job run that ends without processing any entry. */
+/** The run processes no entry. */
 async function run(jobId: string, changes: object = {}): Promise<void> {
   harness.clock.advance(MINUTE_MS);
   const accepted = acceptedRun(jobId, harness.clock.nowMs(), harness.clock.nowMs());

@@ -24,7 +24,7 @@ const ENTRIES_OF_A_RUN = 400;
 const MANY_FAULTS = 25;
 
 interface Entry extends Place {
-  /** Simulated time of the last write, in Unix milliseconds. */
+  /** In Unix milliseconds of simulated time. */
   readonly writtenAtMs: number;
   /** Number of runs that began after the due time and completed without handling the entry. */
   missed: number;
@@ -36,7 +36,7 @@ interface Entry extends Place {
 export class Overdue {
   readonly #world: Observed;
   readonly #entries = new Map<string, Entry>();
-  /** Simulated time when each run was accepted, in Unix milliseconds, by run id. */
+  /** In Unix milliseconds of simulated time, by run id. */
   readonly #accepted = new Map<string, number>();
   readonly #found: Violation[] = [];
 
@@ -116,7 +116,6 @@ export class Overdue {
   }
 }
 
-/** Returns true if the run reports the entry, or the job item that reads the entry's queue, as failed or skipped. */
 function isNamed({ failedItems = [], skipped }: JobRun, name: string, sweep?: string): boolean {
   return [...failedItems, ...skipped].some((item) => (sweep === undefined ? name.includes(item) : item === sweep));
 }

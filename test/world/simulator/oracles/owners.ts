@@ -26,10 +26,7 @@ function ownersOf({ world, payments, orders }: Seen): ReadonlyMap<string, string
   ]);
 }
 
-/**
- * Checks, once the system is quiet, that no object appears in a response, event, list or webhook of another owner, and
- * that charges have the payment's mode.
- */
+/** Called once the system is quiet. */
 export function checkOwners(seen: Seen): readonly Violation[] {
   const owners = ownersOf(seen);
   const found: Violation[] = [];
@@ -59,9 +56,6 @@ export function checkOwners(seen: Seen): readonly Violation[] {
   return [...found, ...charges(seen)];
 }
 
-/**
- * Checks that requests go to a processor of the payment's mode, and that a payment has only charges of its own mode.
- */
 function charges({ world, payments }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const booksWith = new Map<string, string>();
@@ -99,7 +93,7 @@ function idsIn(text: string): readonly string[] {
   return text.match(/(?:(?:pay|ord)_[a-z2-7]{32}|we_\w+)/g) ?? [];
 }
 
-/** Returns the ids in a response. If the request was rejected, omits the ids that the request contained. */
+/** If the request was rejected, omits the ids that the request contained. */
 function idsInAnswer({ path, body, answer }: ClientCall): readonly string[] {
   const asked = `${path} ${JSON.stringify(body)}`;
   const isFound = answer !== undefined && answer.status < 300;

@@ -22,7 +22,7 @@ const SEND_WINDOW_MS = 15 * 60_000;
 /** Maximum time between a read of the chain and the send that depends on it, including retries, in milliseconds. */
 const LOOK_MS = 20_000;
 
-/** Checks all requests that processors received, after every step. */
+/** Called after every step. */
 export function checkProcessors({ world, payments, released }: Seen): readonly Violation[] {
   return Object.entries(world.processors).flatMap(([name, { inside }]) => {
     const found: Violation[] = [];
@@ -49,7 +49,6 @@ export function checkProcessors({ world, payments, released }: Seen): readonly V
   });
 }
 
-/** Returns true if this request created a charge. */
 function isCharged({ operationId, atMs, isRepeated }: Sent, inside: Observed['processors'][string]['inside']): boolean {
   const own = inside.all.filter((each) => each.operationId === operationId);
   return !isRepeated && own.some(({ chargeId }) => inside.madeByKeyAtMs(chargeId) === atMs);
@@ -59,7 +58,6 @@ const BOOKS = 'the books are read before each send';
 
 type Sent = Observed['processors'][string]['inside']['sent'][number];
 
-/** Checks that a request was sent based on the newest chain and books, and within the send window. */
 function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly Violation[] {
   const { kind, paymentId, askedAtMs: atMs } = sent;
   if (kind === 'charge') {
@@ -98,7 +96,7 @@ function checkSend(sent: Sent, chain: readonly Written<Transition>[]): readonly 
   return [{ oracle: BOOKS, what, about: paymentId }];
 }
 
-/** Returns the amount, in minor units, that was already refunded or disputed according to the chain at that time. */
+/** In minor units, according to the chain at that time. */
 function goneAt({ chargeId = '' }: Sent, chain: readonly Written<Transition>[], atMs: number): number {
   const charge = chargesOf(chain.filter((each) => each.atMs <= atMs)).get(chargeId);
   if (charge === undefined) return 0;
@@ -175,7 +173,7 @@ export function checkBooks({ world, payments }: Seen): readonly Violation[] {
   });
 }
 
-/** Maximum number of disputes of a payment. Further disputes are not recorded, but raise an alarm. */
+/** Further disputes are not recorded, but raise an alarm. */
 const MAX_DISPUTES = 50;
 
 /**
@@ -205,10 +203,7 @@ function disputesBeyondLimit(
   return (charge) => ({ ...charge, disputes: charge.disputes.filter(({ disputeId }) => recorded.has(disputeId)) });
 }
 
-/**
- * Checks that the chain has no more successful refunds of a charge than the number of refunds in the processor's books.
- * Not checked if an operator has decided about the payment or its changes.
- */
+/** Not checked if an operator has decided about the payment or its changes. */
 function postedTwice(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   const payment = chain.at(-1)?.row.payment;
   if (payment === undefined || chain.some(({ row }) => decisionOf(row) !== undefined)) return [];
@@ -221,10 +216,7 @@ function postedTwice(world: Observed, chain: readonly Written<Transition>[]): re
   });
 }
 
-/**
- * Checks that a refund is never recorded as not attempted after it was recorded as accepted by the processor, even if
- * the refund's metadata changes.
- */
+/** Holds even if the refund's metadata changes. */
 function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Violation[] {
   const accepted = new Set<string>();
   return chain.flatMap(({ row: { payment, subject } }) => {
@@ -236,10 +228,7 @@ function acceptedThenDenied(chain: readonly Written<Transition>[]): readonly Vio
   });
 }
 
-/**
- * Checks that Payonce reads the charge before it records a change as not attempted, so that Payonce notices changes by
- * other users of the processor's account.
- */
+/** The read makes Payonce notice changes by other users of the processor's account. */
 function unreadAtEnd(world: Observed, chain: readonly Written<Transition>[]): readonly Violation[] {
   return chain.flatMap(({ row: { payment, subject, cause }, atMs }) => {
     // A read by the operators' function does not count, because that function records no facts.
@@ -327,14 +316,13 @@ export function checkCallbacks({ world, payments }: Seen): readonly Violation[] 
   });
 }
 
-/** Returns whether a callback of another program, accepted at `takenAtMs`, may have expired. */
 export function hasExpired(takenAtMs: number, nowMs: number): boolean {
   return takenAtMs + FOREIGN_KEPT_DAYS * 86_400_000 <= nowMs + 2 * MAX_SKEW_MS;
 }
 
 /**
- * Checks, once the system is quiet, that the fees of a payment's own charge and of its disputes are posted in their
- * currencies as soon as Payonce has read them, or that reconciliation has reported the difference.
+ * Called once the system is quiet. Fees must be posted in their currencies as soon as Payonce has read them, or
+ * reconciliation must have reported the difference.
  */
 export function checkFees({ world, payments }: Seen): readonly Violation[] {
   const reported = mismatches(world);
@@ -378,7 +366,6 @@ export function mismatches({ database, tables }: Observed): readonly string[] {
   });
 }
 
-/** Checks that a payment is recorded as not attempted only if none of the payment's requests created a charge. */
 function attempted(charge: ProcessorCharge, chain: readonly Written<Transition>[]): readonly Violation[] {
   const given = chain.find(({ row }) => row.payment.failure?.code === 'not_attempted');
   if (given === undefined || charge.createdAtSeconds * 1_000 >= given.atMs) return [];
@@ -386,10 +373,7 @@ function attempted(charge: ProcessorCharge, chain: readonly Written<Transition>[
   return [{ oracle: 'F05 absence is proven', what, about: chain[0]?.row.payment.id ?? '' }];
 }
 
-/**
- * Returns the money of a charge at the processor, in minor units: the captured amount, less successful refunds and open
- * or lost disputes.
- */
+/** In minor units. */
 export function heldOf({ capturedMinor, refunds, disputes }: ProcessorCharge): number {
   const refundedMinor = sum(refunds.filter(({ status }) => status === 'succeeded'));
   return capturedMinor - refundedMinor - sum(disputes.filter(({ status }) => status !== 'won'));
@@ -509,7 +493,6 @@ export function isDecidedOtherwise(world: Observed, chain: readonly Written<Tran
   return decided !== undefined && isRaised(world, 'contradiction', decided.row.payment.id, decided.atMs);
 }
 
-/** Returns true if an operator named a charge that the payment's processor does not have, and an alarm reports it. */
 function isUnknownCharge(world: Observed, chain: readonly Written<Transition>[]): boolean {
   const decided = chain.find(({ row }) => decisionOf(row) !== undefined);
   const payment = chain.at(-1)?.row.payment;
@@ -559,7 +542,6 @@ export function isLeftToOperator(
   return there.refunds.some((refund) => !isOwnRefund(refund.refundId) && refund.amountMinor === amountMinor);
 }
 
-/** Returns true if the payment's processor has the charge. */
 export function isKnownThere(
   { processors }: Observed,
   payment: Pick<Payment, 'processorName' | 'mode'>,
@@ -568,7 +550,6 @@ export function isKnownThere(
   return processors[booksOf(payment)]?.inside.all.some((charge) => charge.chargeId === chargeId) === true;
 }
 
-/** Returns true if an alarm reports that callbacks about the charge were given up, because no payment was found. */
 export function isOrphanGivenUp(world: Observed, chargeId: string): boolean {
   return isRaised(world, 'undecidable', chargeId, 0);
 }

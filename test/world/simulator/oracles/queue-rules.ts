@@ -9,12 +9,11 @@ const MINUTE_MS = 60_000;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** A row that waits in a queue. */
 export interface Place {
   readonly job: string;
   /** Job item that reads the queue; undefined if each entry is a job item of its own. */
   readonly sweep?: string;
-  /** Name of the queue. The entries of one queue wait for each other. */
+  /** The entries of one queue wait for each other. */
   readonly queue: string;
   readonly dueAtMs: number;
   /**
@@ -71,7 +70,7 @@ const LATE = 0.1;
 const LEASE_MS = MINUTE_MS;
 /** Longest time before a released claim is due, in milliseconds: its send window. */
 const WINDOW_MS = 15 * MINUTE_MS;
-/** Waits before the attempts of a webhook delivery, in milliseconds, each including its maximum jitter of 10 %. */
+/** In milliseconds, each including its maximum jitter of 10 %. */
 const WEBHOOK_WAITS_MS = [5, 300, 1_800, 7_200, 18_000, 36_000, 50_400, 64_800, 80_695].map((each) => each * 1_100);
 /** Longest wait of the other rows that the webhook sweep reads, in milliseconds: the wait of a slow lane. */
 const LANE_MS = 17 * MINUTE_MS;
@@ -96,8 +95,8 @@ const { partitionKey: DUE_IN, sortKey: SWEEP_AT } = RegistryTable.dueIndex;
 const { partitionKey: OPEN_SHARD, sortKey: CLAIM_DUE } = IdempotencyTable.openClaimsIndex;
 
 /**
- * Queues whose entries are listed by the time of their next check, by row prefix. Each has its job, the job item that
- * reads it (`sweep`), the kind of an entry, and the attribute that contains the start of an entry's wait.
+ * By row prefix. `sweep` is the job item that reads the queue; `since` is the attribute with the start of an entry's
+ * wait.
  */
 const LISTED: Readonly<
   Record<
@@ -124,11 +123,7 @@ const LISTED: Readonly<
 /** Operations whose open claim must have a due time. For all other operations, the caller repeats the request. */
 const RESOLVED = new RegExp(`^${IdempotencyRow.record}(?:pay|cap|can|ref|ord)_`);
 
-/**
- * Returns the place of an Idempotency row in the queue of open claims.
- *
- * @returns undefined when the row is no open claim, and `nowhere` when it is an open claim without a due time
- */
+/** @returns undefined when the row is no open claim, and `nowhere` when it is an open claim without a due time */
 export function placeOfClaim(row: Item, nowMs: number): Place | 'nowhere' | undefined {
   if (row['status'] !== 'INPROGRESS' || !RESOLVED.test(partitionOf(row))) return undefined;
   if (row[OPEN_SHARD] === undefined || typeof row[CLAIM_DUE] !== 'number') return 'nowhere';
@@ -141,8 +136,6 @@ export function placeOfClaim(row: Item, nowMs: number): Place | 'nowhere' | unde
 }
 
 /**
- * Returns the place of a Registry row in its queue.
- *
  * @returns undefined when the row belongs in no queue, and `nowhere` when it has no due time although it must have one
  */
 export function placeOf(row: Item, nowMs: number): Place | 'nowhere' | undefined {
@@ -185,12 +178,12 @@ function placeInSweep(row: Item, kind: string, nowMs: number): Place {
   return placed({ job, sweep: 'due', queue: job, isPostponed: true }, numberOf(row, SWEEP_AT), untilMs);
 }
 
-/** Completes the place of a row whose due time a run compares with its own clock. */
+/** A run compares the due time with its own clock. */
 function placed(of: Omit<Place, 'dueAtMs' | 'handledFromMs' | 'latestMs'>, dueAtMs: number, untilMs: number): Place {
   return { ...of, dueAtMs, handledFromMs: dueAtMs + MAX_SKEW_MS, latestMs: untilMs + MAX_SKEW_MS };
 }
 
-/** Returns the queue of a partition. Routine inquiries, and inquiries that wait for an operator, are read together. */
+/** Routine inquiries, and inquiries that wait for an operator, are read together. */
 function queueNamed(partition: string): string {
   const queue = partition.replace(/#.*/, '#');
   return queue === QueueRow.undecidable ? QueueRow.routineInquiry : queue;

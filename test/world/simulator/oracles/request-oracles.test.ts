@@ -26,7 +26,7 @@ function ask(amount: number, oldMs = 0): string {
   return detail;
 }
 
-/** Creates a payment for the event. @param by event id from which the payment's id is derived */
+/** @param by event id from which the payment's id is derived */
 async function pay(by = EVENT): Promise<number> {
   const request = paymentRequest('by-event');
   const paymentId = paymentOfEvent(systemDigest, request, by);

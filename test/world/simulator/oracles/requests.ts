@@ -15,7 +15,7 @@ interface Asked {
 
 const read = ({ detail }: Pick<PaymentRequest, 'detail'>): Asked => JSON.parse(detail) as Asked;
 
-/** Checks all payment requests that transports accepted, once the system is quiet. */
+/** Called once the system is quiet. */
 export function checkRequests({ world, payments }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const wrong = (what: string, about: string): void => void found.push({ oracle: ORACLE, what, about });

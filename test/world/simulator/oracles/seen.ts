@@ -12,7 +12,7 @@ import { nameOfRow } from '../stream.ts';
 
 const BOOK_OF_ALL = new RegExp(`^${ViewsRow.book}.*#all#\\d+$`);
 
-/** Maximum difference between two clocks, in milliseconds. */
+/** In milliseconds. */
 export const MAX_SKEW_MS = 10 * 60_000;
 
 /** Row with the simulated time of its write, in Unix milliseconds. */
@@ -21,24 +21,20 @@ export interface Written<Row> {
   readonly atMs: number;
 }
 
-/** Response that was stored in an idempotency record. */
 export interface StoredAnswer {
   readonly answer: Answer;
   readonly atMs: number;
   readonly expiresAtSeconds?: number;
 }
 
-/**
- * Collects the rows of the tables as they are written, so that the checks of chains, claims and commissions need not
- * read all rows.
- */
+/** The checks of chains, claims and commissions need not read all rows. */
 export class Seen {
   readonly world: Observed;
-  /** Transitions by payment, oldest first. */
+  /** Oldest first. */
   readonly payments = new Map<string, Written<Transition>[]>();
-  /** Transitions by order, oldest first. */
+  /** Oldest first. */
   readonly orders = new Map<string, Written<OrderTransition>[]>();
-  /** Stored responses by operation, including those in deleted records. */
+  /** By operation, including responses in deleted records. */
   readonly answers = new Map<string, StoredAnswer[]>();
   /** Operations with a claim but without a response. */
   readonly claims = new Set<string>();
@@ -48,7 +44,7 @@ export class Seen {
   readonly released = new Map<string, number>();
   /** Versions of each commission, oldest first, by the key of its row. */
   readonly commissions = new Map<string, Written<Item>[]>();
-  /** Time spans in which a webhook endpoint was disabled, in Unix milliseconds, by endpoint. */
+  /** In Unix milliseconds, by endpoint. */
   readonly disabled = new Map<string, { readonly fromMs: number; readonly untilMs?: number }[]>();
   /** First version of each row with an account entry, by partition and sort key. */
   readonly entered = new Map<string, Written<Item>>();
@@ -157,7 +153,6 @@ function append<Row>(chains: Map<string, Row[]>, id: string, row: Row): void {
   else chain.push(row);
 }
 
-/** Returns the stored response in the idempotency record of a caller's request. */
 function answerIn(item: Item): Answer | undefined {
   const request = item['request'] as { readonly answer?: Answer } | undefined;
   return (item['answer'] as Answer | undefined) ?? request?.answer;

@@ -36,10 +36,7 @@ const DAY_MS = 24 * 60 * 60_000;
 /** Number of failed refunds of a stray charge after which an operator must refund the charge. */
 const FAILED_RETURNS = 3;
 
-/**
- * Entries of the queues. An inquiry is the text `<payment> <operation>`, a return `<payment> <charge>`, and every other
- * entry an id.
- */
+/** An inquiry is the text `<payment> <operation>`, a return `<payment> <charge>`, and every other entry an id. */
 export interface Queued {
   readonly inquiries: ReadonlySet<string>;
   /** Payments with a queued inquiry that reads all their charges. */
@@ -62,7 +59,6 @@ export function queuedIn({ database, tables }: Observed): Queued {
   };
 }
 
-/** Checks that all unfinished work of a payment is in a queue or has a claim. */
 export function checkQueued(
   id: string,
   chain: readonly Written<Transition>[],
@@ -124,10 +120,10 @@ export function checkOrderQueued(
   return [{ oracle: ORACLE, what: `the order with status ${status} is in no queue`, about: id }];
 }
 
-/** Maximum number of messages in a job queue. A run needs one message, and duplicates must disappear soon. */
+/** A run needs one message, and duplicates must disappear soon. */
 const MAX_MESSAGES = 100;
 
-/** Checks, after every step, that duplicate messages of job runs do not accumulate. */
+/** Called after every step. */
 export function checkMessages({ crowds }: Observed): readonly Violation[] {
   return Object.entries(crowds).flatMap(([queue, messages]) => {
     if (!queue.endsWith('-jobs') || messages <= MAX_MESSAGES) return [];
@@ -182,7 +178,7 @@ function checkAnsweredAfterFaults({ claimed, world: { faultsEndedAtMs = 0 } }: S
   });
 }
 
-/** Checks, once the system is quiet, that no unexpected work remains. */
+/** Called once the system is quiet. */
 export function checkNothingLeft({ world, payments, orders, claims }: Seen): readonly Violation[] {
   const found: Violation[] = [];
   const left = (what: string, about?: string): void =>

@@ -15,7 +15,6 @@ interface VolumeEntry {
   readonly amountMinor: number;
 }
 
-/** Counts and amounts by owner, day, currency and event type. */
 class Volumes {
   readonly found = new Map<string, { count: number; amountMinor: number }>();
 
@@ -78,7 +77,7 @@ function differences(what: string, due: Found, found: Found): readonly Violation
   });
 }
 
-/** Returns the volume of a transition, computed from the transition itself, not from its event. */
+/** Computed from the transition itself, not from its event. */
 function volumeOf({ type, payment, subject }: Transition): VolumeEntry {
   if (subject?.kind === 'refund' || subject?.kind === 'dispute') {
     return { type, amountMinor: subject.amountMinor, currency: subject.currency ?? payment.currency };
@@ -99,7 +98,7 @@ function ownerIn(partition: string): string {
   return partition.split('#').slice(1, 3).join('#');
 }
 
-/** Returns the time in a sort key: its first fifteen digits, in Unix milliseconds. */
+/** In Unix milliseconds: the first fifteen digits of the sort key. */
 function timeIn(sort: string): number {
   return Number(sort.slice(0, 15));
 }

@@ -27,10 +27,7 @@ import {
   queuedIn,
 } from './unfinished.ts';
 
-/**
- * Runs the oracles of one history. Create it before the history begins, call `afterStep` after each step, and call
- * `onceQuiet` at the end.
- */
+/** Create it before the history begins. */
 export class Watch {
   readonly #seen: Seen;
   readonly #overdue: Overdue;
@@ -42,12 +39,11 @@ export class Watch {
     this.#overdue = new Overdue(world);
   }
 
-  /** Returns the violations of the oracles that must hold after every step. */
   afterStep(): readonly Violation[] {
     return this.#withoutNamed(this.#afterStep());
   }
 
-  /** Returns the violations of the oracles that must hold after all faults have ended and all work is done. */
+  /** Called after all faults have ended and all work is done. */
   onceQuiet(): readonly Violation[] {
     return this.#withoutNamed(this.#onceQuiet());
   }
@@ -119,7 +115,6 @@ export class Watch {
     return found;
   }
 
-  /** Returns a violation for each written row that its production reader rejected. */
   #readable(): readonly Violation[] {
     const { unreadable } = this.#seen.world.database;
     const found = unreadable.slice(this.#unreadable);
@@ -134,7 +129,7 @@ function chainOfChange(operation: string, { payments }: Seen): ReturnType<Seen['
   return letters === undefined ? undefined : payments.get(`pay_${letters}`);
 }
 
-/** Checks that a reference belongs to at most one payment, not counting failed and canceled payments. */
+/** Failed and canceled payments do not count. */
 function checkReferences({ payments }: Seen): readonly Violation[] {
   const holders = new Map<string, string>();
   const found: Violation[] = [];

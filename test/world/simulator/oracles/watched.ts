@@ -6,10 +6,7 @@ import { Watch } from './watch.ts';
 type Lists = 'calls' | 'alarms' | 'published' | 'callbacks' | 'webhooks' | 'shop' | 'mails' | 'troubles' | 'faults';
 type Writable = { -readonly [Name in Lists]: Observed[Name][number][] };
 
-/**
- * Lets the oracles observe the stores and the processor of a `World`. The test itself writes all other data that the
- * oracles read.
- */
+/** The test itself writes all data that is not in the stores or at the processor. */
 export function watched({ clock, store, processor }: World) {
   const lists: Writable = {
     calls: [],
@@ -63,12 +60,8 @@ export function watched({ clock, store, processor }: World) {
     requests,
     crowds,
     world,
-    /** Returns the names of the oracles that must hold after every step but are violated now. */
     now: () => names(watch.afterStep()),
-    /**
-     * Returns the names of the oracles that must hold once the system is quiet but are violated, except for oracles
-     * about projection and publishing.
-     */
+    /** Leaves out the oracles about projection and publishing. */
     atTheEnd: () =>
       names(watch.onceQuiet()).filter((name) => !name.includes('fold of the Ledger') && name !== 'I4 events'),
     all: () => watch.onceQuiet(),

@@ -1,4 +1,3 @@
-/** Functions that write rows for tests of the oracles. */
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
 import type { Payment, Refund, TransitionDraft } from '../../../../lambdas/payments/domain/payment.ts';
 import { nextTransition } from '../../../../lambdas/payments/domain/transition.ts';
@@ -8,10 +7,7 @@ import type { World } from '../../world.ts';
 
 export type Draft = Partial<TransitionDraft> & { payment?: Payment };
 
-/**
- * Appends a transition to a payment's chain, even if Payonce's rules forbid the transition.
- * @param occurredAtMs time of the transition, in Unix milliseconds
- */
+/** Appends the transition even if Payonce's rules forbid it. */
 export async function appendTo(
   harness: World,
   request: CreatePayment,
