@@ -160,7 +160,6 @@ export type AccountSurroundings = Omit<
   'simulation' | 'database' | 'books' | 'queues' | 'archive' | 'exports' | 'start' | 'publish'
 >;
 
-/** In-memory AWS account with one deployment of the stacks. */
 export class Account {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
@@ -170,7 +169,6 @@ export class Account {
   readonly archive = new ArchiveBucket();
   readonly exports = new ExportsBucket();
   readonly published: Published[] = [];
-  /** Number of handler calls, by function. */
   readonly invocations: Record<string, number> = {};
   /**
    * Functions that Lambda throttles. An SQS delivery to a throttled function counts as a receive; a Stream delivery
@@ -213,11 +211,7 @@ export class Account {
     };
   }
 
-  /**
-   * Runs a function once.
-   *
-   * @param about part of the process name, which must stay the same when other steps are removed from the history
-   */
+  /** @param about part of the process name, which must stay the same when other steps are removed from the history */
   invoke(name: FunctionName, about: string, event: unknown): Promise<Ended<unknown>> {
     const { simulation } = this;
     if (this.throttled.has(name)) return Promise.resolve({ kind: 'killed' });
@@ -258,7 +252,7 @@ export class Account {
     });
   }
 
-  /** Sends a client's request. @returns the response, which may be a 502 or 504 from the gateway itself */
+  /** @returns the response, which may be a 502 or 504 from the gateway itself */
   async request(about: string, event: GatewayEvent, by: Process): Promise<ClientAnswer> {
     const { simulation } = this;
     const { path, httpMethod } = event;
@@ -286,7 +280,7 @@ export class Account {
     );
   }
 
-  /** Starts an asynchronous invocation. Like Lambda, retries a failed invocation twice. */
+  /** Like Lambda, retries a failed invocation twice. */
   #start(name: FunctionName, about: string, payload: unknown, attempt = 1): void {
     const { simulation } = this;
     const named = `${about} attempt ${attempt}`;
@@ -321,10 +315,7 @@ export class Account {
     }
   }
 
-  /**
-   * Returns whether the process is spared from injected faults. At the usual fault rates, a function that makes tens of
-   * calls would rarely finish.
-   */
+  /** At the usual fault rates, a function that makes tens of calls would rarely finish. */
   #isSpared(name: FunctionName, processName: string): boolean {
     return MANY_CALLS.has(name) && this.simulation.decide(`${processName} spared`) < SPARED_SHARE;
   }

@@ -24,10 +24,10 @@ const BEHAVIOR: ServiceBehavior = {
   timeoutMs: 30_000,
 };
 
-/** Archive bucket in memory. Accepts a write only if S3 and the bucket policy would accept it. */
+/** Accepts a write only if S3 and the bucket policy would accept it. */
 export class ArchiveBucket {
   readonly #archive = new MemoryArchive();
-  /** Archived rows by chain, for readers outside the simulated processes. */
+  /** For readers outside the simulated processes. */
   readonly rows: Pick<LedgerRows, 'chain'> = archivedRows(this.#archive, NO_BOUNDS);
 
   /** Returns the S3 client of a process. The client also serves the exports bucket. */

@@ -55,10 +55,7 @@ export interface PostgresChange {
 const placed = (table: string, item: object): Placed => ({ table, item: item as Item });
 const registry = (item: object): Placed => placed(TABLES.registry, item);
 
-/**
- * Functions that convert a row into its DynamoDB item, by table; a function returns undefined if DynamoDB has no item
- * for the row.
- */
+/** A function returns undefined if DynamoDB has no item for the row. */
 const ITEMS: Readonly<Record<string, (row: Row) => Placed | undefined>> = {
   idempotency: (row) => placed(TABLES.idempotency, recordItemOf(row)),
   transition: (row) => {
@@ -120,12 +117,11 @@ function workItemOf(row: Row): Placed {
   }
 }
 
-/** Names of columns with a time, which the JSON contains as text. */
+/** The JSON contains a time as text. */
 const TIME = /^(?:.+_at|since|response_until)$/;
 /** Names of columns with bytes, which the JSON contains in hexadecimal. */
 const BYTES: ReadonlySet<string> = new Set(['fingerprint', 'prev_hash', 'hash', 'salt']);
 
-/** Converts a row from JSON into the values that the PostgreSQL driver returns. */
 function valuesOfJson(row: Row): Row {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => {
@@ -136,9 +132,8 @@ function valuesOfJson(row: Row): Row {
   );
 }
 
-/** Converts changes of PostgreSQL rows into changes of DynamoDB items. */
 export class AuthorityItems {
-  /** Approvals by id, because the result of an approval is written as a row of a different table. */
+  /** The result of an approval is written as a row of a different table. */
   readonly #approvals = new Map<string, Placed>();
 
   changesOf({ of, before, after }: PostgresChange): readonly RowChange[] {
@@ -176,13 +171,12 @@ function changeOf(before: Placed | undefined, after: Placed | undefined): readon
   ];
 }
 
-/** Returns the partition key of an item, or an empty string if there is no item. */
 export function partitionOf(item: Item | undefined): string {
   const partition = item?.[KeyAttribute.partition];
   return typeof partition === 'string' ? partition : '';
 }
 
-/** Partition-key prefixes of the Registry rows that PostgreSQL stores if it is the authority. */
+/** Stored in PostgreSQL if it is the authority. */
 const OWN_REGISTRY: readonly string[] = [
   RegistryRow.reference,
   RegistryRow.approvals,
@@ -194,7 +188,7 @@ const OWN_REGISTRY: readonly string[] = [
   RegistryRow.keptOrphan,
 ];
 
-/** Partition-key prefixes of the idempotency records that PostgreSQL stores if it is the authority. */
+/** Stored in PostgreSQL if it is the authority. */
 const OWN_OPERATIONS: readonly string[] = [
   OperationPrefix.charge,
   OperationPrefix.capture,
@@ -211,13 +205,12 @@ const OWN_OPERATIONS: readonly string[] = [
   OperationPrefix.callback,
 ].map((prefix) => `${IdempotencyRow.record}${prefix}`);
 
-/** Partition-key prefixes, by table, that must not occur in DynamoDB if PostgreSQL is the authority. */
+/** Must not occur in DynamoDB if PostgreSQL is the authority. */
 const OF_AUTHORITY: Readonly<Record<string, readonly string[]>> = {
   [TABLES.registry]: OWN_REGISTRY,
   [TABLES.idempotency]: OWN_OPERATIONS,
 };
 
-/** Returns true if DynamoDB must not contain the item when PostgreSQL is the authority. */
 export function isOfAuthority({ table, before, after }: RowChange): boolean {
   const partition = partitionOf(after ?? before);
   return OF_AUTHORITY[table]?.some((prefix) => partition.startsWith(prefix)) ?? false;

@@ -24,7 +24,6 @@ export function tenantNamed(name: string, mode: SimulatedTenant['mode'] = 'test'
   };
 }
 
-/** Writes the rows of a tenant, of its API key, and of the operators' keys. */
 export async function registerTenant(
   { client }: Observed['database'],
   { mode, apiKey, ...tenant }: SimulatedTenant,

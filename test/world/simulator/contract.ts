@@ -8,9 +8,9 @@ import type { TABLES } from '../tables.ts';
 
 /** Action of one actor, as plain JSON. A step names an object by the id of the step that created the object. */
 export interface Step {
-  /** Id of the step. Names of processes contain it, so it stays the same when other steps are removed. */
+  /** Names of processes contain the id, so it stays the same when other steps are removed. */
   readonly id: number;
-  /** Time of the step, in milliseconds since the history began. */
+  /** In milliseconds since the history began. */
   readonly atMs: number;
   readonly actor: string;
   readonly act: string;
@@ -25,9 +25,7 @@ export interface History {
   readonly muted: readonly string[];
 }
 
-/** Client request, with the response if one arrived. */
 export interface ClientCall {
-  /** Id of the step that sent the request. */
   readonly step: number;
   readonly tenant: string;
   readonly method: string;
@@ -35,7 +33,7 @@ export interface ClientCall {
   readonly key?: string;
   readonly body?: unknown;
   readonly sentAtMs: number;
-  /** Response to the client; undefined if none arrived. The gateway's own 502 and 504 count as responses. */
+  /** Undefined if no response arrived. The gateway's own 502 and 504 count as responses. */
   answer?: ClientAnswer;
 }
 
@@ -52,14 +50,12 @@ export interface ClientAnswer {
   readonly well?: readonly string[];
 }
 
-/** Metric that a function published. */
 export interface Alarm {
   readonly metric: string;
   readonly atMs: number;
   readonly count: number;
-  /** Payment or order that the log line names, if any. */
   readonly about?: string;
-  /** Dimensions of the metric, for example the job or the vendor. */
+  /** For example the job or the vendor. */
   readonly dimensions: Readonly<Record<string, string>>;
 }
 
@@ -86,7 +82,6 @@ export interface CallbackPosted {
   readonly takenAtMs?: number;
 }
 
-/** Action that the shop performed or refused for an order. */
 export interface ShopAction {
   readonly kind: 'reserved' | 'committed' | 'released' | 'credited' | 'refused';
   /** Idempotency key of Payonce's request. */
@@ -104,14 +99,13 @@ export interface Mail {
   readonly atMs: number;
 }
 
-/** Fault injected into a call, or into the simulated AWS account. */
 export interface Fault {
   /** Name of the fault, which stays the same when other steps or faults are removed. */
   readonly name: string;
   readonly kind: FaultKind;
-  /** Call or delivery at which the fault happened, for example `dynamodb TransactWriteCommand`. */
+  /** For example `dynamodb TransactWriteCommand`. */
   readonly label: string;
-  /** Function or actor that made the call; `account` for a fault of the simulated AWS account. */
+  /** `account` for a fault of the simulated AWS account. */
   readonly of: string;
   readonly atMs: number;
 }
@@ -125,16 +119,15 @@ export type FaultKind =
   | 'ambiguous_lost'
   | 'slow';
 
-/** Time span of faults, or of an outage. */
 export interface Trouble {
-  /** Name of the affected system: a processor, another party, everything (`all`), or the name of a {@link Mishap}. */
+  /** A processor, another party, everything (`all`), or the name of a {@link Mishap}. */
   readonly of: string;
   readonly fromMs: number;
-  /** End of the time span; undefined while it lasts. */
+  /** Undefined while it lasts. */
   untilMs?: number;
 }
 
-/** Probability of each fault kind per call, from 0 to 1. */
+/** From 0 to 1, per call. */
 export type FaultRates = Readonly<Partial<Record<FaultKind, number>>>;
 
 export interface Settings {
@@ -146,7 +139,7 @@ export interface Settings {
    * messages of the jobs directly.
    */
   readonly cron: boolean;
-  /** Fault rates of calls; empty if no faults are injected. */
+  /** Empty if no faults are injected. */
   readonly faults: FaultRates;
   /**
    * Limit above which an operator's request needs a second person's approval, and the time after which the request
@@ -155,26 +148,24 @@ export interface Settings {
    * @default every request takes effect immediately
    */
   readonly approvals?: { readonly aboveMinor: number; readonly lifetimeMs: number };
-  /** Maximum number of e-mails to one recipient per day, tenant and mode. */
+  /** To one recipient, per tenant and mode. */
   readonly emailsADay: number;
   /** Abilities that the processors lack, as in the setting `processorWithout`. @default they have all abilities */
   readonly without?: string;
-  /** Maximum difference between a process's clock and the simulated time, in milliseconds. */
+  /** In milliseconds. */
   readonly clockSkewMs: number;
 }
 
-/** Transport of payment requests: the event bus, an SQS queue, a NATS subject, or a Kafka topic. */
 export type RequestTransport = 'bus' | 'queue' | 'subject' | 'topic';
 
-/** Payment-request event that its transport accepted. */
 export interface PaymentRequest {
   readonly via: RequestTransport;
-  /** Detail of the event, as JSON text. */
+  /** JSON text. */
   readonly detail: string;
   readonly sentAtMs: number;
 }
 
-/** All lines of the archive, without paging. */
+/** Without paging. */
 export type Archived = Omit<LinePage, 'next'>;
 
 /**
@@ -203,10 +194,9 @@ export type Mishap =
  */
 export type SilentCalls = `${'requests' | 'answers' | 'reads' | 'lost writes' | 'writes' | 'slow calls'} of ${string}`;
 
-/** The bus or a consumer, which can be made to reject the events of a payment. */
+/** Can be made to reject the events of a payment. */
 export type Poisoned = 'bus' | 'views-projector' | 'webhook-fan-out';
 
-/** Manual change of a Ledger row, with its detection and repair. */
 export interface ChangeByHand {
   /** Id of the payment or order. */
   readonly id: string;
@@ -223,7 +213,7 @@ export interface ChangeByHand {
 
 /** Recovery of tables that were restored to a point within a transaction. */
 export interface RestoreSeen {
-  /** Time of the recovery, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   readonly atMs: number;
   /** Operations whose idempotency records the recovery removed. */
   readonly lost: readonly LostOperation[];
@@ -246,16 +236,13 @@ export interface LongWait {
 export interface MishapsSeen {
   /** Number of Stream records that expired before their reader read them. */
   readonly trimmed: number;
-  /** Function executions that handled a message after it had waited for more than forty minutes. */
   readonly waits: readonly LongWait[];
   /** Number of calls that a processor rejected because of a wrong credential. */
   readonly refusedCredentials: number;
   readonly changesByHand: readonly ChangeByHand[];
   /** Whether a bug made the bus or a consumer reject events at some time in the history. */
   readonly wasPoisoned: boolean;
-  /** Whether an operator is currently changing rows manually. */
   readonly isByHand: boolean;
-  /** Bodies of the records that the relay has parked. */
   readonly parked: readonly string[];
   /** Bodies of records that a redrive parked a second time although all bugs were fixed. */
   readonly parkedAgain: readonly string[];
@@ -266,7 +253,6 @@ export interface MishapsSeen {
   readonly forgotten: readonly { readonly sinceMs: number; readonly untilMs: number }[];
 }
 
-/** State of the simulated system that oracles can read. */
 export interface Observed {
   readonly settings: Pick<Settings, 'approvals' | 'emailsADay' | 'without'>;
   readonly nowMs: number;
@@ -282,7 +268,7 @@ export interface Observed {
    * Processors by the name of their books: `sandbox`, `second`, and `live` (the second processor’s live-mode books).
    */
   readonly processors: Readonly<Record<string, SandboxInProcess>>;
-  /** Tenants by name, as in `Step.tenant` and `ClientCall.tenant`; `shop_live` is `shop` in live mode. */
+  /** As in `Step.tenant` and `ClientCall.tenant`; `shop_live` is `shop` in live mode. */
   readonly tenants: Readonly<Record<string, SimulatedTenant>>;
   readonly calls: readonly ClientCall[];
   readonly alarms: readonly Alarm[];
@@ -299,24 +285,22 @@ export interface Observed {
   readonly restores: readonly RestoreSeen[];
   /** Whether tables are lost, or are restored but not yet recovered. */
   readonly isRestoring: boolean;
-  /** Contents of the export files, by file name. */
+  /** By file name. */
   readonly exports: ReadonlyMap<string, string>;
-  /** Number of remaining messages per queue: task, consumer, dead-letter and parking queues. */
+  /** Task, consumer, dead-letter and parking queues. */
   readonly queues: Readonly<Record<string, number>>;
   readonly requests: {
-    /** Payment requests that transports have accepted, oldest first. */
+    /** Oldest first. */
     readonly taken: readonly PaymentRequest[];
-    /** Bodies of the requests that wait for an operator. */
     readonly parked: readonly string[];
   };
-  /** Peak number of messages in each queue. */
   readonly crowds: Readonly<Record<string, number>>;
 }
 
 export interface SimulatedTenant {
   readonly tenantId: string;
   readonly mode: 'test' | 'live';
-  /** API key with every merchant scope. */
+  /** Has every merchant scope. */
   readonly apiKey: string;
 }
 
@@ -328,7 +312,7 @@ export interface ApiRequest {
   readonly key?: string;
   readonly body?: unknown;
   readonly prefer?: string;
-  /** Caller: the merchant or an operator. @default merchant */
+  /** @default merchant */
   readonly as?: 'merchant' | OperatorName;
   /**
    * Time after which the client closes the connection, in milliseconds. The server still handles the request.
@@ -341,19 +325,15 @@ export interface ApiRequest {
 /** Operator keys: Ada's first, Ada's second, Ben's, and Cleo's. */
 export type OperatorName = 'operator' | 'operator_again' | 'approver' | 'second_approver';
 
-/** Running system that acts use. It is the only source of time, randomness and order for acts. */
+/** The only source of time, randomness and order for acts. */
 export interface RunningSystem extends Observed {
-  /** Sends a request through the gateway. Resolves when the response arrives or the client closes the connection. */
+  /** Resolves when the response arrives or the client closes the connection. */
   api(request: ApiRequest): Promise<ClientCall>;
   readonly requests: Observed['requests'] & {
-    /** Sends an event that requests a payment. @returns false when the transport does not accept the event */
+    /** @returns false when the transport does not accept the event */
     take(via: RequestTransport, detail: string, name: string): boolean;
   };
-  /**
-   * Sets a receiver for the events that processors report.
-   *
-   * @default each event is delivered immediately, exactly once
-   */
+  /** @default each event is delivered immediately, exactly once */
   onCallback(take: (processor: string, event: SandboxEvent) => void): void;
   /**
    * Sets a scheduler for delayed processor actions, for example completing a pending charge.
@@ -361,32 +341,24 @@ export interface RunningSystem extends Observed {
    * @default each action happens after its delay
    */
   onLater(take: (processor: string, afterMs: number, what: () => Promise<void>) => void): void;
-  /**
-   * Signs the event with the processor's current secret and the current time, and posts it to the callbacks function.
-   *
-   * @returns the response's HTTP status
-   */
+  /** @returns the response's HTTP status */
   callback(processor: string, event: SandboxEvent): Promise<number>;
   /** Deploys new settings. New processes use them, while work in progress continues in the old processes. */
   deploy(settings: Partial<Settings>): void;
   readonly settings: Settings;
   runJob(id: string): Promise<void>;
-  /**
-   * Occupies the job for `forMs` with an artificial earlier run, so that other runs wait.
-   *
-   * @returns false when a run is already in progress
-   */
+  /** @returns false when a run is already in progress */
   occupyJob(id: string, forMs: number): Promise<boolean>;
   /**
-   * Redrives a queue: moves the messages of a dead-letter queue back to their source queue, or repeats the work that
-   * the relay has parked.
+   * Moves the messages of a dead-letter queue back to their source queue, or repeats the work that the relay has
+   * parked.
    */
   redrive(queue: string): void;
-  /** Redrives the dead letters of shop requests and e-mails, as `payonce dead-letters` does. */
+  /** As `payonce dead-letters` does. */
   redriveDeadLetters(): Promise<void>;
   republish(fromMs: number, untilMs: number): Promise<void>;
   rebuildViews(): Promise<void>;
-  /** Deletes the personal data of a payment or an order, as `payonce erase` does. */
+  /** As `payonce erase` does. */
   erase(id: string): Promise<void>;
   processorUp(processor: string, isUp: boolean): void;
   partyUp(party: 'stock' | 'referrals' | 'mail' | 'bus', isUp: boolean): void;
@@ -403,37 +375,29 @@ export interface RunningSystem extends Observed {
   loseTables(nth: number, name: string, choice?: number): void;
   /** Introduces or fixes a bug that makes the bus or a consumer reject everything that names the payment. */
   poison(paymentId: string, by: Poisoned, isFixed: boolean): void;
-  /**
-   * Changes a Ledger row manually and lets an operator restore the row.
-   *
-   * @param share selects the row: a number from 0 up to, but not including, 1
-   */
+  /** @param share selects the row: a number from 0 up to, but not including, 1 */
   changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string>;
-  /** Sets whether the shop's responses arrive. The shop performs the requests in both cases. */
+  /** The shop performs the requests in both cases. */
   setPartyAnswers(party: 'stock' | 'referrals', areAnswersReceived: boolean): void;
   /**
-   * Sets how a webhook receiver responds from now on.
-   *
    * @param afterMs time until the response
+   *
    * @default up to two seconds
    */
   endpointAnswers(url: string, status: number | 'timeout', afterMs?: number): void;
-  /** Performs an act at a processor as a bank, a payer or a dashboard user, in a process named after the step. */
+  /** The process is named after the step. */
   inside<Result>(processor: string, act: (inside: SandboxInProcess['inside']) => Promise<Result>): Promise<Result>;
-  /** Schedules an action. @param name stays the same when other steps are removed, for example `step 3` */
+  /** @param name stays the same when other steps are removed, for example `step 3` */
   at(atMs: number, name: string, what: () => void | Promise<void>): void;
   sleep(ms: number): Promise<void>;
-  /**
-   * Returns a deterministic number from 0 up to, but not including, 1, which `fractionOf` derives from the seed and the
-   * label.
-   */
+  /** Returns a deterministic number from 0 up to, but not including, 1. */
   decide(label: string): number;
 }
 
 export interface Violation {
-  /** Name of the oracle, for example `I9 processor and books`. */
+  /** For example `I9 processor and books`. */
   readonly oracle: string;
   readonly what: string;
-  /** Id of the payment, order or endpoint, or the idempotency key, that the violation is about. */
+  /** Id of the payment, order or endpoint, or the idempotency key. */
   readonly about?: string;
 }

@@ -38,9 +38,7 @@ const NOT_SIMULATED =
 const FEE_AFTER_MONEY = 'the fee is reported after the charge moved money, so the payment is no longer in this state';
 const GIVEN_UP_WHILE_PENDING = 'Payonce gives up only pending refunds';
 
-/**
- * Cells of the state tables that no history can reach, each with the reason. Reaching such a cell violates an oracle.
- */
+/** Reaching such a cell violates an oracle. */
 const UNREACHABLE_CELLS: Readonly<Record<string, string>> = {
   ...noneOf('charge pending', ['requires_capture', 'canceled'], NEVER_OLDER),
   ...noneOf('charge action_required', ['requires_capture', 'needs_review'], NEVER_OLDER),
@@ -79,8 +77,6 @@ const lookedUp = new Set<string>();
 let isCounting = false;
 
 /**
- * Starts recording the cells that `decide` looks up in this process.
- *
  * @returns the set of the recorded cells. Every call returns the same set. This function and {@link reachedBy} empty it
  */
 export function countCells(): Set<string> {
@@ -123,10 +119,7 @@ export function addReached(into: Reached, { histories, counts }: Reached): void 
   for (const [name, count] of Object.entries(counts)) into.counts[name] = (into.counts[name] ?? 0) + count;
 }
 
-/**
- * Returns the coverage of one history.
- * @param cells set that {@link countCells} returned. This function empties it
- */
+/** @param cells set that {@link countCells} returned. This function empties it */
 export function reachedBy(
   world: Observed,
   { steps }: History,
@@ -149,10 +142,7 @@ export function reachedBy(
   return { histories: 1, counts };
 }
 
-/**
- * Returns a violation for each reached cell of {@link UNREACHABLE_CELLS}. Either the reason given there or the
- * production code is wrong.
- */
+/** Either the reason given in {@link UNREACHABLE_CELLS} or the production code is wrong. */
 export function reachedUnreachableCells({ counts }: Reached): readonly Violation[] {
   return Object.entries(UNREACHABLE_CELLS).flatMap(([cell, why]) => {
     if (counts[`cell ${cell}`] === undefined) return [];
@@ -175,7 +165,7 @@ interface Evidence {
   readonly gates: readonly string[];
 }
 
-/** Predicates by fault number: true if the history contained the fault. */
+/** By fault number. */
 const SIGNS: Readonly<Record<string, (evidence: Evidence) => boolean>> = {
   F01: ({ gates }) => gates.some((gate) => gate.startsWith('crash_before')),
   F02: ({ gates }) => gates.some((gate) => gate.startsWith('crash_after')),
@@ -245,7 +235,6 @@ function keyed({ calls }: Observed): ReadonlySet<string> {
   return new Set(calls.map(({ tenant, method, path, key }) => JSON.stringify([tenant, method, path, key])));
 }
 
-/** Returns true if two requests with the same idempotency key were in progress at the same time. */
 function overlapping({ calls }: Observed): boolean {
   const untilMs = new Map<string, number>();
   return calls.some(({ tenant, method, path, key, sentAtMs, answer }) => {
@@ -261,7 +250,7 @@ function overlapping({ calls }: Observed): boolean {
 
 type Kind = 'cell' | 'fault' | 'act' | 'pair';
 
-/** Returns the names of all items of a kind, including unreachable ones. */
+/** Includes unreachable items. */
 function allOf(kind: Kind): readonly string[] {
   const acts = ACTS.map(({ name }) => name);
   switch (kind) {
@@ -281,7 +270,6 @@ const REASONS: Readonly<Partial<Record<Kind, Readonly<Record<string, string>>>>>
   fault: UNREACHABLE_FAULTS,
 };
 
-/** Sorts the items of one kind into reached, missed and unreachable. */
 export function sorted(kind: Kind, { counts }: Reached) {
   const all = allOf(kind);
   const reasons = REASONS[kind] ?? {};
@@ -296,7 +284,6 @@ export function sorted(kind: Kind, { counts }: Reached) {
   };
 }
 
-/** Returns the lines of the coverage report. */
 export function reportReached(reached: Reached): readonly string[] {
   const kinds: readonly Kind[] = ['cell', 'fault', 'act', 'pair'];
   return [
@@ -314,7 +301,6 @@ export function reportReached(reached: Reached): readonly string[] {
   ];
 }
 
-/** Describes the share of an act's steps that took effect, and the three most frequent results of the other steps. */
 function effectOf(act: string, { counts }: Reached): string {
   const drawn = counts[`drawn ${act}`] ?? 0;
   const effect = counts[`effect ${act}`] ?? 0;

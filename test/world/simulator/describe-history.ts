@@ -4,10 +4,7 @@ import type { History, Step } from './contract.ts';
 
 const DAY_MS = 86_400_000;
 
-/**
- * Describes a history with one sentence for each step, oldest first. Times are relative to the beginning of the
- * history.
- */
+/** Times are relative to the beginning of the history. */
 export function describeHistory({ seed, profile, steps, muted }: History): string {
   const tools = describeToolsOf(steps);
   const lines = steps.map((step) => `  ${timeOf(step.atMs)}: ${actNamed(step.act).describe(step, tools)}`);
@@ -15,7 +12,7 @@ export function describeHistory({ seed, profile, steps, muted }: History): strin
   return [`seed ${seed} of profile ${profile}, ${steps.length} steps:`, ...lines, ...faults].join('\n');
 }
 
-/** Formats a time as `day 3, 14:05:00`, with milliseconds unless they are 0. The first day is day 1. */
+/** With milliseconds unless they are 0. The first day is day 1. */
 function timeOf(atMs: number): string {
   const time = new Date(atMs % DAY_MS)
     .toISOString()

@@ -13,7 +13,7 @@ import {
 import { refused } from '../../archive/memory-s3.ts';
 import { MemoryExportFiles } from '../../exports/memory-export-files.ts';
 
-/** Client that signs links locally, without a call to S3. */
+/** Signs without a call to S3. */
 const SIGNER = new S3Client({
   region: 'eu-west-1',
   credentials: { accessKeyId: 'simulated', secretAccessKey: 'simulated' },
@@ -22,12 +22,11 @@ const SIGNER = new S3Client({
 export class ExportsBucket {
   readonly #files = new MemoryExportFiles();
 
-  /** Contents of the export files, by file name. */
+  /** By file name. */
   get texts(): ReadonlyMap<string, string> {
     return this.#files.files;
   }
 
-  /** Returns a client that signs links and sends its commands through `call`. */
   client(call: (command: object) => Promise<unknown>): S3Client {
     return Object.create(SIGNER, { send: { value: call } }) as S3Client;
   }

@@ -16,7 +16,6 @@ interface Seen {
   readonly answeredMs: readonly number[];
   readonly publishedMs: readonly number[];
   readonly deliveredMs: readonly number[];
-  /** Number of requests from `shop` that its rate limit rejected. */
   readonly refused: number;
 }
 
@@ -28,11 +27,7 @@ interface Endpoints {
 
 const NEVER: Endpoints = { count: 1, status: 'timeout' };
 
-/**
- * Runs the system for five minutes, and measures the payments of `studio`.
- *
- * @param flood number of requests from `shop` in two seconds
- */
+/** @param flood number of requests from `shop` in two seconds */
 async function studioDuringFlood(flood: number, { count, status, afterMs }: Endpoints): Promise<Seen> {
   const system = await SimulatedSystem.begin(1);
   const startMs = system.nowMs;
@@ -86,10 +81,6 @@ async function studioDuringFlood(flood: number, { count, status, afterMs }: Endp
 
 const mean = (values: readonly number[]): number => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/**
- * Returns the measures whose mean more than doubles during a flood, and the event measures whose maximum more than
- * doubles. Expects that every payment of `studio` succeeded, and that each event was published once and delivered once.
- */
 function farFrom(alone: Seen, flooded: Seen): readonly string[] {
   for (const seen of [alone, flooded]) {
     expect(seen.statuses).toEqual(Array.from({ length: WATCHED }, () => 201));

@@ -40,7 +40,6 @@ import { EXPORTS_BUCKET } from './archive-bucket.ts';
 import { BOOKS } from './processors.ts';
 import { queueArn, queueUrl } from './queues.ts';
 
-/** All services that the functions call. */
 export interface WholePlatform
   extends Platform,
     PartiesTools,
@@ -63,10 +62,9 @@ export interface SimulatedFunction {
   readonly parking?: string;
 }
 
-/** Name of the Kafka topic and of the NATS subject of payment requests. */
 export const REQUESTS = 'payments';
 
-/** Base URLs of the simulated external services. No server listens there. */
+/** No server listens there. */
 export const Address = {
   api: 'https://api.payonce.example',
   sandbox: 'https://sandbox.example',
@@ -85,14 +83,12 @@ export const Secret = {
   live: 'live-access',
 } as const;
 
-/** Returns the id of the secret for requests to the processors of a mode. */
 export function secretOf(mode: Mode): string {
   return mode === 'live' ? Secret.live : Secret.sandbox;
 }
 
 const SHOP = { tenant: 'ten_shop', mode: 'test' } as const;
 
-/** Allowed senders of payment requests, one for each transport. */
 const INTAKE: IntakeSettings = {
   oldestHours: 24,
   senders: [
@@ -104,7 +100,6 @@ const INTAKE: IntakeSettings = {
   queues: [{ arn: queueArn('requests-of-shop'), sender: senderName.queue('shop') }],
 };
 
-/** Queues whose dead letters the API redrives. */
 const REDRIVEN = [
   'views-projector',
   'webhook-fan-out',
@@ -115,7 +110,6 @@ const REDRIVEN = [
   'webhooks',
 ] as const;
 
-/** Environment variables that every function has in every deployment. */
 export const VARIABLES: Readonly<Record<string, string>> = {
   AWS_REGION: 'eu-west-1',
   [Environment.idempotencyTable]: TABLES.idempotency,
@@ -166,16 +160,12 @@ export const VARIABLES: Readonly<Record<string, string>> = {
   [PartiesEnvironment.postmarkUrl]: Address.parties,
   [PartiesEnvironment.postmarkLagSeconds]: '60',
   [PartiesEnvironment.emailSender]: 'shop@payonce.example',
-  // The number of e-mails is effectively unlimited, unless an operator sets a limit in the history.
   [PartiesEnvironment.emailsPerRecipient]: '999',
   [PartiesEnvironment.deadLettersQueueUrl]: queueUrl('letters'),
   [PartiesEnvironment.delayedCallsQueueUrl]: queueUrl('delayed-calls'),
 };
 
-/**
- * Loads the function modules. On load, they read environment variables that only their real handlers need; the
- * simulator does not use these handlers.
- */
+/** On load, the modules read environment variables that only their real handlers need. */
 async function load() {
   const before: Variables = { ...process.env };
   Object.assign(process.env, VARIABLES, { AWS_LAMBDA_FUNCTION_NAME: 'one' });
@@ -247,7 +237,6 @@ const CONSUMERS = {
 
 export type ConsumerName = keyof typeof CONSUMERS;
 
-/** Functions, wired as the stacks deploy them. */
 export const FUNCTIONS: Readonly<Record<FunctionName, SimulatedFunction>> = {
   payments: answering('payments'),
   reads: answering('reads'),

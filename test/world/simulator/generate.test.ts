@@ -13,7 +13,6 @@ const SEEDS = 1_000;
 
 const histories = new Map<string, History[]>();
 
-/** Returns a profile's histories of the seeds below `count`. Each history is generated only once. */
 function historiesOf(profile: string, count: number): readonly History[] {
   const known = histories.get(profile) ?? [];
   histories.set(profile, known);
@@ -80,15 +79,14 @@ describe('the generator', () => {
   });
 });
 
-/** Acts about one payment, in order. Each act can have a condition that its step must meet. */
 type Needed = readonly (readonly [act: string, isLike?: (step: Step, root: Step) => boolean])[];
 
 const isHeld = ({ capture }: Step): boolean => capture === 'manual';
 const failsFirst = ({ source }: Step): boolean => /declined|late/.test(String(source));
 
 /**
- * Acts that reveal each past defect: acts about one payment, in order, and acts of the environment. Crashes, lost
- * callbacks and resolver runs are decided only when the history is played.
+ * Acts about one payment, in order, and acts of the environment. Crashes, lost callbacks and resolver runs are decided
+ * only when the history is played.
  */
 const FINDINGS: Readonly<
   Record<string, { readonly in: ProfileName; readonly acts: Needed; readonly world?: readonly string[] }>

@@ -9,10 +9,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/**
- * Minimum and maximum of each delay, in milliseconds. The longest delay exceeds the retention of a payment’s
- * idempotency key.
- */
+/** The longest delay exceeds the retention of a payment’s idempotency key. */
 const DELAYS_MS: Readonly<Record<Delay, readonly [number, number]>> = {
   instant: [1, 500],
   seconds: [SECOND_MS, 90 * SECOND_MS],
@@ -33,10 +30,7 @@ const MAX_FOLLOWERS = 12;
 /** Maximum number of attempts to draw an act that fits the subject. */
 const MAX_DRAWS = 6;
 
-/**
- * Generates the deterministic history of a seed.
- * @throws Error for an unknown profile
- */
+/** @throws Error for an unknown profile */
 export function generate(seed: number, profileName: string): History {
   const profile = profileNamed(profileName);
   const dice = new Dice(seed, profileName);
@@ -50,7 +44,7 @@ export function generate(seed: number, profileName: string): History {
   return { seed, profile: profileName, steps: writer.steps(), muted: [] };
 }
 
-/** Writes the steps of one history. Step ids follow the order of writing, not of time. */
+/** Step ids follow the order of writing, not of time. */
 class Writer {
   readonly #dice: Dice;
   readonly #on: ReadonlySet<Feature>;
@@ -61,12 +55,11 @@ class Writer {
     this.#on = on;
   }
 
-  /** Returns the steps in order of time. */
+  /** In order of time. */
   steps(): readonly Step[] {
     return this.#steps.toSorted((one, other) => one.atMs - other.atMs || one.id - other.id);
   }
 
-  /** Draws the acts that apply to the whole history. */
   begin(): void {
     this.#draw(actNamed('faults'), this.#drawing(this.#dice.named('faults'), undefined, []), 0);
     this.#draw(actNamed('habits'), this.#drawing(this.#dice.named('habits'), undefined, []), 0);
@@ -78,7 +71,6 @@ class Writer {
     this.#draw(actNamed('deploy'), this.#drawing(this.#dice.named('deploy'), undefined, []), 0);
   }
 
-  /** Draws a subject (a payment, an order or an endpoint), and the acts about this subject. */
   subject(dice: Dice, [least, most]: readonly [number, number], number: number): void {
     const makers = ACTS.filter((act) => act.makes !== undefined && this.#isOn(act));
     // The first subject is never an endpoint, because an endpoint without payments receives no events.
@@ -95,7 +87,6 @@ class Writer {
     }
   }
 
-  /** Draws acts without a subject, each around the time of another act. */
   surround(dice: Dice): void {
     const acts = this.#actsAbout('nothing').filter(({ makes }) => makes === undefined);
     const all = this.#steps.filter(({ atMs }) => atMs > 0);

@@ -24,7 +24,7 @@ const MAX_GROWTH = 1.2;
 /** Tolerance in calls per item, and in items read per item, because the borders of pages and batches vary. */
 const TOLERANCE = 1;
 
-/** Functions that this test does not count, each with the reason or with the test that counts its calls. */
+/** Each with the reason or with the test that counts its calls. */
 const NOT_COUNTED = {
   'api-documents': 'It reads no table.',
   archiver: 'It reads no table.',
@@ -46,10 +46,7 @@ const NOT_COUNTED = {
 const COMMANDS = ['rebuild', 'rebuild-queues', 'verify'] as const;
 type Counted = Exclude<FunctionName, keyof typeof NOT_COUNTED> | JobId | (typeof COMMANDS)[number];
 
-/**
- * All other functions, all jobs, and the commands that read every row, each with a minimum number of calls per item.
- * The minimum ensures that each of them has work.
- */
+/** The minimum number of calls per item ensures that each of them has work. */
 const COUNTED: Readonly<Record<Counted, number>> = {
   callbacks: 1,
   'commission-consumer': 0.1,
@@ -96,8 +93,8 @@ const ORDER = {
 };
 
 /**
- * Returns whether a call belongs to the watch for overdue jobs. The calls of the watch depend on the clock and on the
- * number of jobs, but not on the number of items.
+ * The calls of the watch for overdue jobs depend on the clock and on the number of jobs, but not on the number of
+ * items.
  */
 function readsRunsOfJobs(command: string, sent: object): boolean {
   const text = JSON.stringify(sent);
@@ -109,13 +106,10 @@ function readsRunsOfJobs(command: string, sent: object): boolean {
 
 interface Counts {
   readonly calls: Map<string, number>;
-  /** Number of items that the calls read, by function, job or command. */
+  /** By function, job or command. */
   readonly read: Map<string, number>;
 }
 
-/**
- * Counts the DynamoDB calls, and the items that they read, of each function, each job and each command for a workload.
- */
 async function countsOf(items: number): Promise<Counts> {
   const system = await SimulatedSystem.begin(1);
   const { account } = system;
@@ -163,7 +157,6 @@ async function countsOf(items: number): Promise<Counts> {
   return counts;
 }
 
-/** Returns the name of the function or, for a job worker, the name of its job. */
 function nameOf(name: FunctionName, event: unknown): string {
   if (name !== 'payment-jobs' && name !== 'upkeep-jobs') return name;
   const [record] = (event as SQSEvent).Records;
@@ -174,7 +167,6 @@ async function post(system: SimulatedSystem, path: string, key: string, body: ob
   await system.api({ step: 1, tenant: 'shop', method: 'POST', path, key, body });
 }
 
-/** Plans the requests of a few minutes, in rotation: payments, holds, orders, events and charges of another program. */
 async function requestAll(system: SimulatedSystem, items: number): Promise<void> {
   const startMs = system.nowMs;
   const pay = (key: string, changes: object) =>
@@ -216,7 +208,6 @@ function requested(id: number, atMs: number) {
   };
 }
 
-/** Returns the number of calls, or of items read, per additional item between two sizes. */
 function marginal(name: string, counts: readonly Counts[], what: keyof Counts, at: 0 | 1): number {
   const [before = 0, after = 0] = [counts[at]?.[what].get(name), counts[at + 1]?.[what].get(name)];
   return (after - before) / ((SIZES[at + 1] ?? Number.NaN) - (SIZES[at] ?? Number.NaN));

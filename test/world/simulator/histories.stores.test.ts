@@ -1,4 +1,3 @@
-/** Random histories of the whole system with PostgreSQL as the authority. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { sliceOf } from '../../support/slice.ts';
 import { countCells, reachedBy, reachedUnreachableCells } from './coverage.ts';
@@ -7,7 +6,6 @@ import { play } from './play.ts';
 import { SimulatedPostgres } from './postgres.ts';
 import { PROFILES } from './profiles.ts';
 
-/** Seeds that are played with each profile. */
 const SEEDS = Array.from({ length: 10 }, (_, index) => index + 1);
 
 let postgres: SimulatedPostgres;

@@ -5,7 +5,7 @@ import { generate } from './generate.ts';
 import { play } from './play.ts';
 import { PROFILES } from './profiles.ts';
 
-/** Seeds that are played with each profile. In addition, `npm run prove` plays new seeds for some minutes. */
+/** In addition, `npm run prove` plays new seeds for some minutes. */
 const SEEDS = Array.from({ length: 40 }, (_, index) => index + 1);
 
 /** 13 slices: 13 and the number of seeds share no factor, so successive runs combine each profile with each seed. */

@@ -36,7 +36,7 @@ interface Trigger {
    * longest interval.
    */
   readonly isQueue: boolean;
-  /** Returns true if a row still concerns the job after a change. @default true until the row is deleted */
+  /** @default true until the row is deleted */
   readonly isLeft?: (row: Item, table: string) => boolean;
   /**
    * Share of the histories in which the job runs by schedule. Below 1 for jobs that read all rows of a time span, in
@@ -64,10 +64,7 @@ const inQueue =
     return prefixes.some((prefix) => partition.startsWith(prefix)) ? nowMs : undefined;
   };
 
-/**
- * Returns the rule `dueMs` for a queue that is ordered by time (lambdas/kernel/due-sort.ts): a row is due `afterMs`
- * after the time in its sort key.
- */
+/** For a queue that is ordered by time (lambdas/kernel/due-sort.ts). */
 const byTime =
   (prefix: string, afterMs = 0) =>
   (change: RowChange, nowMs: number) =>
@@ -80,7 +77,6 @@ const isPostponedHold = (change: RowChange): boolean =>
   partitionOf(change).startsWith(RegistryRow.hold) &&
   (change.after ?? change.before)?.['dueAtMs'] !== undefined;
 
-/** Rule `dueMs` for holds. A postponed hold is due at the time in its attribute `dueAtMs`. */
 const ofHold = (change: RowChange, nowMs: number): number | undefined => {
   const dueMs = byTime(RegistryRow.hold, HOLD_DUE_MS)(change, nowMs);
   return isPostponedHold(change) ? Number((change.after ?? change.before)?.['dueAtMs']) : dueMs;
@@ -90,7 +86,7 @@ const CLAIM_DUE = IdempotencyTable.openClaimsIndex.sortKey;
 const isOpenClaim = (item: RowChange['after']): boolean =>
   item?.[IdempotencyTable.openClaimsIndex.partitionKey] !== undefined;
 const dueAtOf = (item: RowChange['after']): unknown => item?.[RegistryTable.dueIndex.sortKey];
-/** Returns true if the row is a suspected mismatch, which a later run must confirm. */
+/** A later run must confirm the suspected mismatch. */
 const isSuspected = ({ table, after }: RowChange): boolean =>
   table === TABLES.views &&
   after?.[KeyAttribute.partition] === ViewsRow.allMismatches &&
@@ -104,7 +100,6 @@ const afterOutcome =
 
 const { partitionKey: QUEUE, sortKey: LOOK } = RegistryTable.queuesIndex;
 
-/** Returns the rule `dueMs` for queue entries that are listed by the time of their next check. */
 const listed =
   (...prefixes: readonly string[]) =>
   (change: RowChange, nowMs: number): number | undefined => {
@@ -178,11 +173,11 @@ const TRIGGERS: Readonly<Record<JobId, Trigger>> = {
 interface Wait {
   /** Rows that concern the job, each with the time from which a run may be useful, in Unix milliseconds. */
   readonly rows: Map<string, number>;
-  /** Time of the next run, in Unix milliseconds; undefined when no run is planned. */
+  /** In Unix milliseconds; undefined when no run is planned. */
   atMs?: number;
   gapMs: number;
   isRunning: boolean;
-  /** Deadline of the run in progress, in Unix milliseconds; 0 when no run is in progress. */
+  /** In Unix milliseconds; 0 when no run is in progress. */
   underWayToMs: number;
   /** Whether a scheduled time was skipped because a run was in progress. */
   isLeftOut: boolean;
@@ -233,10 +228,7 @@ export class JobClock {
     }
   }
 
-  /**
-   * Schedules a run immediately, for example when a queue needs attention, or when the bus is reachable again and a job
-   * must publish lost events.
-   */
+  /** For example when the bus is reachable again and a job must publish lost events. */
   runNow(job: JobId): void {
     const wait = this.#waits.get(job) ?? newWait(job);
     this.#waits.set(job, wait);

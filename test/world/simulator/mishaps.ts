@@ -18,7 +18,6 @@ import { queueUrl } from './queues.ts';
 
 const PARKED = 'relay-parked';
 
-/** Simulates bugs, manual row changes, and an operator's repairs with `payonce` commands. */
 export class Mishaps implements MishapsSeen {
   readonly #account: Account;
   readonly changesByHand: ChangeByHand[] = [];
@@ -45,7 +44,6 @@ export class Mishaps implements MishapsSeen {
     return this.#account.queues.bodies(PARKED);
   }
 
-  /** Introduces or fixes a bug that makes the bus or a consumer reject everything that names the payment. */
   poison(id: string, by: Poisoned, isFixed: boolean): void {
     this.wasPoisoned = true;
     if (isFixed) this.#poisoned.delete(id);
@@ -63,10 +61,9 @@ export class Mishaps implements MishapsSeen {
   }
 
   /**
-   * Repeats the work of each parked message, as `payonce redrive` does.
+   * As `payonce redrive` does.
    *
-   * @param rebuild rebuilds the Views. Called if the events of a parked time range are too old for consumers to
-   * deduplicate
+   * @param rebuild called if the events of a parked time range are too old for consumers to deduplicate
    */
   async redriveParked(rebuild: () => Promise<void>): Promise<void> {
     const { simulation, queues } = this.#account;
@@ -98,10 +95,10 @@ export class Mishaps implements MishapsSeen {
   }
 
   /**
-   * Overwrites or removes a Ledger row, verifies the chain against the archive, and restores the row as `payonce tables
-   * restore-row` does, all without a pause.
+   * Does everything without a pause; restores the row as `payonce tables restore-row` does.
    *
    * @param share selects one of the archived rows: a number from 0 up to, but not including, 1
+   *
    * @returns `done`, or `nothing` if no row is archived yet
    */
   async changeByHand(id: string, how: ChangeByHand['how'], share: number): Promise<string> {

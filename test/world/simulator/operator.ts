@@ -33,10 +33,7 @@ import { Stores } from '../stores.ts';
 import { TABLES } from '../tables.ts';
 import { noFault, type Simulation } from './simulation.ts';
 
-/**
- * Returns the tools of an operator's commands. They run in the current process, and no faults are injected into their
- * calls.
- */
+/** The tools run in the current process, and no faults are injected into their calls. */
 export function operatorIn(simulation: Simulation, database: MemoryDynamoDb) {
   const { process } = simulation;
   const documents = database.clientWith((command, apply) =>
@@ -62,7 +59,6 @@ export async function rebuildAllViews({ process, pacing, views, store }: Operato
   );
 }
 
-/** Queues again all unfinished work that is missing in the Registry's queues. */
 export function rebuildAllQueues({ documents, pacing, store, process }: Operator): Promise<QueueRebuildState> {
   const commissions = new DynamoDbLostCommissions(documents, TABLES.registry, pacing);
   const commission = async (chain: PaymentChain): Promise<boolean> => {
@@ -74,7 +70,7 @@ export function rebuildAllQueues({ documents, pacing, store, process }: Operator
   return rebuildQueues(tools, initialQueueRebuildState(1), async () => {});
 }
 
-/** Verifies all chains of the Ledger. @returns the number of findings */
+/** @returns the number of findings */
 export async function verifyAll({ documents, pacing }: Operator): Promise<number> {
   const ledger = new DynamoDbLedgerRows(documents, TABLES.ledger, pacing);
   const parts = new RowFiles(mkdtempSync(join(tmpdir(), 'payonce-verify-')));
@@ -84,9 +80,8 @@ export async function verifyAll({ documents, pacing }: Operator): Promise<number
 }
 
 /**
- * Deletes the personal data of a payment or an order.
- *
  * @param postgres PostgreSQL stores, if PostgreSQL is the authority
+ *
  * @default DynamoDB is the authority
  */
 export async function eraseNamed(

@@ -26,10 +26,7 @@ const throttled = (name: FunctionName) => (system: SimulatedSystem, isAway: bool
 
 const bus = (system: SimulatedSystem, isAway: boolean) => system.partyUp('bus', !isAway);
 
-/**
- * Creates payments during an outage of one component of the event path, then waits two hours. The job that publishes
- * lost events runs every five minutes.
- */
+/** The job that publishes lost events runs every five minutes. */
 async function anHourWithout(away: (system: SimulatedSystem, isAway: boolean) => void, minutes = OUTAGE_MINUTES) {
   const endsAt = BEGINS_AT + minutes;
   const system = await SimulatedSystem.begin(1);
@@ -68,7 +65,6 @@ const OUTAGES: readonly (readonly [string, () => Promise<void>])[] = [
       const { during, times, projected, left, crowds } = await anHourWithout(throttled('views-projector'));
       expect(during).toEqual({ published: PAYMENTS, projected: 0 });
       expect({ times, projected, left }).toEqual({ times: once, projected: PAYMENTS, left: {} });
-      // The queue held one message per event, without duplicates.
       expect(crowds['views-projector']).toBe(PAYMENTS);
     },
   ],

@@ -13,7 +13,7 @@ interface Entry {
   readonly status?: string;
 }
 
-/** Duration of a call to a slow processor, in milliseconds. Most callers wait longer. */
+/** In milliseconds. Most callers wait longer. */
 const SLOW_MS = 4_000;
 
 /** Simulates the shop and the mail server, and records their effects. Also delays calls to processors. */
@@ -49,9 +49,8 @@ export class Parties {
   };
 
   /**
-   * Delays a call to a processor that hangs or responds slowly.
+   * @param send used if the call takes effect although its response is lost
    *
-   * @param send sends the call; used if the call takes effect although its response is lost
    * @throws AmbiguousError when the caller times out
    */
   async delay(processor: string, call: HttpCall, send: () => Promise<HttpAnswer>): Promise<void> {
@@ -63,10 +62,7 @@ export class Parties {
     if (lost !== undefined || call.timeoutMs < SLOW_MS) throw timedOut(call);
   }
 
-  /**
-   * Returns the part of a call to a processor that is lost: the call itself, or only the response to a write.
-   * @returns undefined if the processor responds
-   */
+  /** @returns undefined if the processor responds */
   #lostOf(processor: string, { method, url }: HttpCall): 'call' | 'response' | undefined {
     const isRead = method === 'GET';
     const isSilent = (what: string): boolean => this.down.has(`${what} of ${processor}`);
@@ -126,7 +122,7 @@ export function unreachable({ party = 'processor' }: HttpCall): RetryableError {
 export class Receivers {
   readonly received: WebhookReceived[] = [];
   readonly answers = new Map<string, number | 'timeout'>();
-  /** Time until a receiver responds, in milliseconds, by URL. Unlisted URLs use the default. */
+  /** In milliseconds, by URL. Unlisted URLs use the default. */
   readonly takesMs = new Map<string, number>();
   readonly #simulation: Simulation;
   readonly #endpointOf: (url: string) => string | undefined;

@@ -12,7 +12,7 @@ interface Delivery {
   readonly afterMs: number;
 }
 
-/** Plays steps on a minimal system that has only a clock and responds to each callback with `status`. */
+/** The minimal system has only a clock, and responds to each callback with `status`. */
 async function play(
   steps: History['steps'],
   status: (delivery: Delivery) => number = () => 200,

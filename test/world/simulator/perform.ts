@@ -21,22 +21,18 @@ const HOUR_MS = 3_600_000;
  */
 const AGAIN_MS = [5_000, 60_000, 600_000, ...[1, 6, 12, 12, 20, 21].map((hours) => hours * HOUR_MS)] as const;
 
-/** Minimum delay of a late callback, in milliseconds, so that later callbacks can overtake it. */
+/** In milliseconds. Later callbacks can overtake a late one. */
 const MIN_LATE_MS = 100;
 
 /**
- * Returns the duration of a history, in milliseconds. A history ends when its last step has begun and every act with a
- * duration, for example an outage, has ended.
+ * In milliseconds. A history ends when its last step has begun and every act with a duration, for example an outage,
+ * has ended.
  */
 export function lengthOf({ steps }: History): number {
   return Math.max(0, ...steps.map(({ atMs, forMs }) => atMs + (typeof forMs === 'number' ? forMs : 0)));
 }
 
-/**
- * Plays the steps of a history at their times, and delivers the processors’ callbacks.
- *
- * @returns the results of the steps, in a list that grows while the history is played
- */
+/** @returns the results of the steps, in a list that grows while the history is played */
 export function perform(system: RunningSystem, { steps }: History): readonly StepEnd[] {
   const byId = new Map<unknown, Step>(steps.map((step) => [step.id, step]));
   const scene: Scene = { system, stepOf: (id) => byId.get(id), steps, others: new Map(), habits: new Map() };

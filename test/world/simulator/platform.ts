@@ -25,7 +25,6 @@ import type { AuthorityBooks } from './postgres.ts';
 import type { Queues } from './queues.ts';
 import type { Process, ServiceBehavior, Simulation } from './simulation.ts';
 
-/** Parts of the simulated account that a function's platform uses. */
 export interface Surroundings {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
@@ -34,7 +33,6 @@ export interface Surroundings {
   readonly queues: Queues;
   readonly archive: ArchiveBucket;
   readonly exports: ExportsBucket;
-  /** Invokes a function asynchronously. */
   readonly start: (functionName: string, payload: string, name: string) => void;
   readonly publish: (event: Published, by: Process) => void;
   readonly isBusUp: () => boolean;
@@ -44,7 +42,7 @@ export interface Surroundings {
   readonly isWrong: (secretId: string) => boolean;
   readonly send: SendRequest;
   readonly post: (request: WebhookRequest) => AttemptResult;
-  /** Returns the time until a receiver responds, in milliseconds; undefined for the default of up to two seconds. */
+  /** In milliseconds; undefined for the default of up to two seconds. */
   readonly takesMs: (url: string) => number | undefined;
   readonly raise: (alarm: Alarm) => void;
   readonly report: (of: string, error: unknown) => void;
@@ -76,7 +74,7 @@ const PROMPT_RECEIVER: ServiceBehavior = { ...RECEIVER, lasts: [1, 1] };
 
 const HTTP_MS = [20, 400] as const;
 
-/** Builds the platform of a function. @param process returns the process whose code is running */
+/** @param process returns the process whose code is running */
 export function platformOf(
   around: Surroundings,
   variables: Variables,
@@ -242,7 +240,7 @@ function secretsClient({ isWrong }: Surroundings, process: () => Process): Secre
   return { send } as unknown as SecretsManagerClient;
 }
 
-/** Sends one HTTP request. Drops a response that arrives after the caller's timeout. */
+/** Drops a response that arrives after the caller's timeout. */
 function sendFrom({ send, simulation }: Surroundings, process: Process, call: HttpCall): Promise<HttpAnswer> {
   const { party = 'processor', timeoutMs } = call;
   const behavior: ServiceBehavior = {

@@ -7,10 +7,7 @@ import { SimulatedSystem } from './system.ts';
 /** Number of days without faults, within which all unfinished work must be completed. */
 const QUIET_DAYS = 40;
 const HOUR_MS = 3_600_000;
-/**
- * Time from each step to the second call of the oracles, in milliseconds. Exceeds the ten minutes that an oracle allows
- * for a write.
- */
+/** In milliseconds. Exceeds the ten minutes that an oracle allows for a write. */
 const AFTERWARDS_MS = 11 * 60_000;
 
 export interface Played {
@@ -21,9 +18,10 @@ export interface Played {
 }
 
 /**
- * Plays a history until an oracle is violated, or to its end.
+ * Stops at the first violation.
  *
  * @param postgres PostgreSQL database, if PostgreSQL is the authority
+ *
  * @default DynamoDB is the authority
  */
 export async function play(history: History, postgres?: SimulatedPostgres): Promise<Played> {

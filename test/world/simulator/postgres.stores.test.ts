@@ -1,4 +1,3 @@
-/** Tests histories with PostgreSQL as the authority, and the copies of its rows in DynamoDB. */
 import { afterAll, beforeAll, expect, test } from '@jest/globals';
 import { LedgerRow } from '../../../lambdas/kernel/contract/rows.ts';
 import { sliceOf } from '../../support/slice.ts';

@@ -72,10 +72,9 @@ SELECT DISTINCT chain_id, sequence FROM (
   UNION ALL (SELECT * FROM written EXCEPT ALL SELECT * FROM expected)
 ) AS wrong`;
 
-/** Selects the personal data of transitions. The reason for an approval belongs to no transition and has no copy. */
+/** The reason for an approval belongs to no transition and has no copy. */
 const DETAILS = 'SELECT chain_id, part, salt, details, email_hash FROM details WHERE sequence > 0';
 
-/** PostgreSQL database for one history at a time. */
 export class SimulatedPostgres {
   readonly #database: StoreDatabase;
   readonly #reset: Statement;
@@ -85,7 +84,6 @@ export class SimulatedPostgres {
     this.#reset = sql(`TRUNCATE ${[...tables, 'simulator.change'].join(', ')}`);
   }
 
-  /** Creates a database on the server of the run. */
   static async create(): Promise<SimulatedPostgres> {
     const database = openTestDatabase(await createDatabase());
     for (const text of NOTE) await database.owner.run(sql(text));
@@ -102,21 +100,15 @@ export class SimulatedPostgres {
     return new SimulatedPostgres(database, tables);
   }
 
-  /** Deletes all rows, and returns the database for a new history. */
   async empty(): Promise<StoreDatabase> {
     await this.#database.owner.run(this.#reset);
     return this.#database;
   }
 
-  /**
-   * Finds transitions whose posting rows contradict their body, and personal data that differs from its copies in
-   * DynamoDB.
-   */
   async wrongRows(copies: MemoryDynamoDb): Promise<readonly Violation[]> {
     return [...(await this.#wrongPostings()), ...(await this.#wrongDetails(copies))];
   }
 
-  /** Finds transitions whose rows in the posting table differ from the postings in the transition's body. */
   async #wrongPostings(): Promise<readonly Violation[]> {
     const rows = await this.#database.run(sql(WRONG_POSTINGS));
     return rows.map(({ chain_id: about, sequence }) => ({
@@ -126,7 +118,6 @@ export class SimulatedPostgres {
     }));
   }
 
-  /** Finds personal data whose copy in DynamoDB is missing, differs, or was not erased. */
   async #wrongDetails(tables: MemoryDynamoDb): Promise<readonly Violation[]> {
     const rows = await this.#database.run(sql(DETAILS));
     const copies = tables.items(TABLES.registry).filter((item) => partitionOf(item).startsWith(RegistryRow.details));
@@ -145,7 +136,6 @@ export class SimulatedPostgres {
   }
 }
 
-/** Returns personal data as text. */
 function textOf(chainId: string, { part, salt, details, emailHash }: NewDetails): string {
   return systemDigest.canonicalJson({ chainId, part, salt: hex(salt), details, emailHash: emailHash ?? null });
 }
@@ -162,9 +152,7 @@ export class AuthorityBooks {
   #waiting = 0;
   /** Called after a write of a row that must be copied. */
   onWaiting: () => void = () => {};
-  /** Number of reads of the empty outbox, by process. */
   readonly #voidReads = new WeakMap<Process, number>();
-  /** Planned loss of the database. */
   #loss: { left: number; readonly isCopied: boolean; readonly lost: () => void } | undefined;
   readonly #simulation: Simulation;
   readonly #copies: MemoryDynamoDb;
@@ -186,12 +174,11 @@ export class AuthorityBooks {
     });
   }
 
-  /** Returns the database of a function. */
   databaseOf(process: () => Process): Database {
     return this.#databaseOf(process, (given) => (this.#loss === undefined ? this.#run(given) : this.#runOrLose(given)));
   }
 
-  /** Returns the database of an operator's command. Planned losses do not affect its statements. */
+  /** Planned losses do not affect the statements of an operator's command. */
   operatorDatabase(process: Process): Database {
     return this.#databaseOf(
       () => process,
@@ -211,22 +198,22 @@ export class AuthorityBooks {
   }
 
   /**
-   * Plans a loss of the database at a later write of transitions. The restored database does not contain that write.
+   * The restored database does not contain the lost write.
    *
    * @param nth position of that write among the upcoming writes; 1 is the next one
+   *
    * @param isCopied whether the transitions were copied before the loss
+   *
    * @param lost called after the restore
    */
   loseWithin(nth: number, isCopied: boolean, lost: () => void): void {
     this.#loss = { left: nth, isCopied, lost };
   }
 
-  /** Cancels a planned loss. */
   keep(): void {
     this.#loss = undefined;
   }
 
-  /** Returns the stores of an operator's command. */
   operatorIn(process: Process): PostgresStores {
     return postgresStores({
       database: this.operatorDatabase(process),
@@ -293,7 +280,6 @@ export class AuthorityBooks {
     });
   }
 
-  /** Passes the changes of a statement to the oracles and to the job clock. */
   async #note(): Promise<void> {
     const found = (await this.#database.run(CHANGES)) as unknown as readonly (PostgresChange & {
       readonly id: number;

@@ -8,7 +8,6 @@ import { createSandboxClient } from '../../../lambdas/processors/sandbox/sandbox
 import { readSandboxEvent } from '../../../lambdas/processors/sandbox/sandbox-event.ts';
 import { sandboxSignature } from '../../../lambdas/processors/sandbox/sandbox-signature.ts';
 
-/** Bodies of responses with an error. */
 export const NOT_FOUND = JSON.stringify({ error: { code: 'not_found', message: 'There is no such charge.' } });
 export const UNAUTHORIZED = JSON.stringify({ error: { code: 'unauthorized', message: 'The secret is wrong.' } });
 /**
@@ -30,9 +29,7 @@ const sandbox = describeProcessor(sandboxContract, {
   readEvent: async () => readSandboxEvent,
 });
 
-/**
- * Second processor. It has the sandbox's API, but its look-ups lag. It also accepts live payments, in separate books.
- */
+/** Its look-ups lag. It also accepts live payments, in separate books. */
 const second: ProcessorDescriptor = {
   ...sandbox,
   name: 'second',
@@ -50,7 +47,7 @@ const second: ProcessorDescriptor = {
 
 export const REGISTRY: readonly ProcessorDescriptor[] = [sandbox, second];
 
-/** Returns processors without some abilities. @param list as in the setting `processorWithout` */
+/** @param list as in the setting `processorWithout` */
 export function registryWithout(list: string): readonly ProcessorDescriptor[] {
   return REGISTRY.map((processor): ProcessorDescriptor => {
     const abilities = { ...abilitiesWithout(list), lookup: processor.abilities.lookup };
@@ -71,20 +68,18 @@ export function registryWithout(list: string): readonly ProcessorDescriptor[] {
  */
 export const HOLD_DUE_MS = Math.min(...REGISTRY.map(({ abilities }) => abilities.holdValidityMs)) + 2 * 3_600_000;
 
-/** Simulated processor books, each with its processor and mode. */
 export const BOOKS = {
   sandbox: { processor: sandbox, mode: 'test' },
   second: { processor: second, mode: 'test' },
   live: { processor: second, mode: 'live' },
 } as const satisfies Readonly<Record<string, { readonly processor: ProcessorDescriptor; readonly mode: Mode }>>;
 
-/** Returns true if a fault or an outage with this name affects these books. */
+/** `of` is the name of a fault or an outage. */
 export function isAbout(of: string, books: string): boolean {
   const mode = BOOKS[books as keyof typeof BOOKS]?.mode;
   return of === books || of.endsWith(` of ${books}`) || of === `secret of ${mode}` || of.startsWith('all');
 }
 
-/** Returns the name of the books that have the charges of a payment. */
 export function booksOf({ processorName, mode }: Pick<Payment, 'processorName' | 'mode'>): string {
   return mode === 'live' ? 'live' : processorName;
 }

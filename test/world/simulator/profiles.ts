@@ -84,11 +84,11 @@ export const FEATURES = [
 export type Feature = (typeof FEATURES)[number];
 
 export interface Profile {
-  /** Minimum and maximum number of subjects: payments, orders and endpoints. */
+  /** Payments, orders and endpoints. */
   readonly subjects: readonly [least: number, most: number];
-  /** Minimum and maximum number of acts about each subject. */
+  /** About each subject. */
   readonly acts: readonly [least: number, most: number];
-  /** Probability by feature. @default the probability in `RARELY`, or else `otherwise` */
+  /** By feature. @default the probability in `RARELY`, or else `otherwise` */
   readonly features: Readonly<Partial<Record<Feature, number>>>;
   readonly otherwise: number;
 }
@@ -454,7 +454,7 @@ export function chanceOf({ features, otherwise }: Profile, feature: Feature): nu
   return features[feature] ?? RARELY[feature] ?? otherwise;
 }
 
-/** Returns the profile with this name. @throws Error for an unknown name, with a list of the profiles */
+/** @throws Error for an unknown name, with a list of the profiles */
 export function profileNamed(name: string): Profile {
   const profile = Object.entries(PROFILES).find(([known]) => known === name)?.[1];
   if (profile !== undefined) return profile;

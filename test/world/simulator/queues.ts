@@ -14,10 +14,9 @@ import { timedOut } from '../../support/faulty-client.ts';
 import type { LongWait } from './contract.ts';
 import type { Ended, Process, ServiceBehavior, Simulation } from './simulation.ts';
 
-/** Configuration of a queue and its consumer. */
 export interface QueueShape {
   readonly consumer?: string;
-  /** Maximum number of messages for one execution. */
+  /** For one execution. */
   readonly batch?: number;
   /** Maximum number of concurrent executions of the consumer. @default no limit */
   readonly atOnce?: number;
@@ -28,7 +27,7 @@ export interface QueueShape {
 }
 
 interface Message extends Grouped {
-  /** Name of the message, which stays the same when other steps are removed. */
+  /** Stays the same when other steps are removed. */
   readonly name: string;
   readonly body: string;
   readonly attributes: SQSMessageAttributes;
@@ -46,7 +45,7 @@ const SOON_MS = 50;
 const LATE_MS = 5_000;
 const LATE_SHARE = 0.05;
 
-/** Minimum duration of a long wait, in milliseconds: more than half an hour, even with clock skew. */
+/** In milliseconds: more than half an hour, even with clock skew. */
 const LONG_MS = 40 * 60_000;
 
 const failure = (name: string, httpStatusCode = 400): Error =>
@@ -66,20 +65,15 @@ interface Around {
   readonly onParked: () => void;
 }
 
-/**
- * In-memory SQS with delays, visibility timeouts, redelivery, reordering and dead letters. As in a standard queue, a
- * message can be delivered twice.
- */
+/** Reorders messages. As in a standard queue, a message can be delivered twice. */
 export class Queues {
   readonly #simulation: Simulation;
   readonly #shapes: Readonly<Record<string, QueueShape>>;
   readonly #around: Around;
   readonly #messages = new Map<string, Set<Message>>();
-  /** Peak number of messages in each queue. */
   readonly most: Record<string, number> = {};
-  /** Consumer executions that handled messages after a long wait. */
   readonly waits: LongWait[] = [];
-  /** Messages of each execution in progress, by queue. */
+  /** By queue. */
   readonly #running = new Map<string, Set<readonly Message[]>>();
 
   constructor(simulation: Simulation, shapes: Readonly<Record<string, QueueShape>>, around: Around) {
@@ -89,7 +83,7 @@ export class Queues {
     for (const name of Object.keys(shapes)) this.#messages.set(name, new Set());
   }
 
-  /** Number of remaining messages, by queue. */
+  /** By queue. */
   get left(): Readonly<Record<string, number>> {
     return Object.fromEntries([...this.#messages].map(([name, messages]) => [name, messages.size]));
   }
@@ -132,7 +126,6 @@ export class Queues {
     this.#poll(queue, message, nowMs + delayMs + this.#simulation.decide(`${name} travels`) * lateMs);
   }
 
-  /** Moves the messages of a dead-letter queue back to their source queue. */
   redrive(deadLetters: string): void {
     const source = Object.entries(this.#shapes).find(([, shape]) => shape.deadLetters === deadLetters)?.[0];
     if (source === undefined) return;
@@ -276,11 +269,7 @@ export class Queues {
   }
 }
 
-/**
- * Returns waiting messages in the order of a fair queue.
- *
- * @param taken messages that are already part of the batch; the caller adds messages during the iteration
- */
+/** @param taken messages that are already part of the batch; the caller adds messages during the iteration */
 function* fairly(
   messages: ReadonlySet<Message>,
   running: ReadonlySet<readonly Message[]>,

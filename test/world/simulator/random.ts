@@ -3,7 +3,7 @@
  * does not change the other decisions.
  */
 
-/** Returns a number from 0 up to, but not including, 1. It is always the same for the same seed and label. */
+/** From 0 up to, but not including, 1. Always the same for the same seed and label. */
 export function fractionOf(seed: number, label: string): number {
   let high = 0xdeadbeef ^ seed;
   let low = 0x41c6ce57 ^ Math.floor(seed / 2 ** 32);
@@ -17,7 +17,7 @@ export function fractionOf(seed: number, label: string): number {
   return ((low & 0x1f_ffff) * 2 ** 32 + (high >>> 0)) / 2 ** 53;
 }
 
-/** Draws random numbers under a name. Each draw depends only on the seed, the name and the number of earlier draws. */
+/** Each draw depends only on the seed, the name and the number of earlier draws. */
 export class Dice {
   readonly #seed: number;
   readonly #name: string;
@@ -28,7 +28,7 @@ export class Dice {
     this.#name = name;
   }
 
-  /** Returns a new `Dice` object whose draws do not depend on the draws of this object. */
+  /** The draws of the new object do not depend on the draws of this object. */
   named(name: string): Dice {
     return new Dice(this.#seed, `${this.#name}/${name}`);
   }
@@ -42,24 +42,22 @@ export class Dice {
     return this.fraction() < probability;
   }
 
-  /** Draws an integer from `from` to `to`, both included. */
+  /** Both limits are included. */
   whole(from: number, to: number): number {
     return from + Math.floor(this.fraction() * (to - from + 1));
   }
 
-  /**
-   * Draws an integer from `from` (at least 1) to `to`, both included, with a uniformly distributed order of magnitude.
-   */
+  /** From `from` (at least 1) to `to`, both included, with a uniformly distributed order of magnitude. */
   magnitude(from: number, to: number): number {
     return Math.min(to, Math.floor(from * ((to + 1) / from) ** this.fraction()));
   }
 
-  /** Draws an item of a list. @throws Error when the list is empty */
+  /** @throws Error when the list is empty */
   pick<Item>(items: readonly Item[]): Item {
     return this.weighted(items, () => 1);
   }
 
-  /** Draws an item by weight. @throws Error when no item has a positive weight */
+  /** @throws Error when no item has a positive weight */
   weighted<Item>(items: readonly Item[], weightOf: (item: Item) => number): Item {
     let left = this.fraction() * items.reduce((sum, item) => sum + weightOf(item), 0);
     for (const item of items) {

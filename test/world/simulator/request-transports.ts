@@ -7,11 +7,11 @@ import type { Simulation } from './simulation.ts';
 /** Wait before Lambda redelivers a failed Kafka batch, in milliseconds. */
 const TOPIC_AGAIN_MS = 30_000;
 
-/** Simulates the transports of payment-request events. Each transport delivers an event at least once. */
+/** Each transport delivers an event at least once. */
 export class RequestTransports {
   readonly #simulation: Simulation;
   readonly #account: Account;
-  /** Events that the transports accepted from senders, oldest first. */
+  /** Oldest first. */
   readonly taken: PaymentRequest[] = [];
 
   readonly #isBusUp: () => boolean;
@@ -22,7 +22,6 @@ export class RequestTransports {
     this.#isBusUp = isBusUp;
   }
 
-  /** Bodies of the messages that wait for an operator. */
   get parked(): readonly string[] {
     return this.#account.queues.bodies('payment-requests-parked');
   }
@@ -52,7 +51,6 @@ export class RequestTransports {
     }
   }
 
-  /** Delivers a batch, and redelivers it until an execution succeeds. */
   async #read(event: object, name: string, attempt: number): Promise<void> {
     const ended = await this.#account.invoke('payment-requests', `${name} ${attempt}`, event);
     if (ended.kind === 'returned') return;
@@ -63,7 +61,6 @@ export class RequestTransports {
   }
 }
 
-/** Builds the message in which EventBridge delivers the event. */
 function onBus(detail: string, id: string, atMs: number): string {
   const envelope = {
     version: '0',
@@ -78,7 +75,6 @@ function onBus(detail: string, id: string, atMs: number): string {
   return JSON.stringify({ ...envelope, detail: JSON.parse(detail) as unknown });
 }
 
-/** Builds the batch in which Lambda delivers the event as a Kafka record. */
 function inTopic(detail: string, timestamp: number): object {
   const value = Buffer.from(detail).toString('base64');
   const record = {

@@ -38,7 +38,7 @@ const order = {
 };
 const hold = pay({ capture: 'manual' });
 
-/** Builds a history. By default, each step is about the first one, and happens `everyMs` after the previous one. */
+/** By default, each step is about the first one. */
 function historyOf(steps: readonly object[], everyMs = 10 * MINUTE_MS): History {
   const numbered = steps.map((step, place): Step => {
     const of = place === 0 || 'of' in step ? {} : { of: 1 };
@@ -115,12 +115,9 @@ const HISTORIES: Readonly<Record<string, History>> = {
   ...Object.fromEntries(STORIES.map((name) => [name, storyNamed(name).history])),
 };
 
-/** A transaction of several rows. */
 interface Transaction {
   readonly rows: number;
-  /** Prefixes of the operations whose records the transaction writes. */
   readonly kinds: readonly string[];
-  /** The kinds of the rows that the transaction writes. */
   readonly what: string;
 }
 
@@ -159,7 +156,6 @@ const transactionsNamed = (name: string): Promise<readonly Transaction[]> => {
   return found;
 };
 
-/** Returns the history with a loss of the tables within its `nth` transaction. */
 function withLoss(history: History, nth: number, choice: number): History {
   const loss: Step = { id: 1_000, atMs: 0, actor: 'world', act: 'lost_tables', nth, choice };
   return { ...history, steps: [loss, ...history.steps] };

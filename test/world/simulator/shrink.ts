@@ -1,10 +1,8 @@
 import type { History, Step } from './contract.ts';
 
-/** Result of playing a history. */
 export interface Shown {
   /** Whether the run violates the oracle for which the history is shrunk. */
   readonly violates: boolean;
-  /** Names of the injected faults that happened. */
   readonly faults: readonly string[];
 }
 
@@ -14,10 +12,8 @@ export interface Shrunk {
 }
 
 /**
- * Shrinks a history that violates an oracle: removes subjects, steps and faults and simplifies arguments. Keeps a
- * change only if the history still violates the oracle.
- *
  * @param most maximum number of runs
+ *
  * @throws Error when the history violates no oracle
  */
 export async function shrink(
@@ -54,7 +50,6 @@ class Shrinker {
     return { history: this.#best, runs: this.#runs };
   }
 
-  /** Plays the history, and keeps it as the best history so far if it still violates the oracle. */
   async #accepts(history: History): Promise<boolean> {
     if (this.#runs >= this.#most) return false;
     this.#runs += 1;
@@ -73,7 +68,6 @@ class Shrinker {
     }
   }
 
-  /** Removes chunks of steps. The chunks shrink from half of all steps to single steps. */
   async #withoutSteps(): Promise<void> {
     await without(
       () => this.#best.steps,
@@ -98,10 +92,7 @@ class Shrinker {
   }
 }
 
-/**
- * Removes chunks from a list if `accepts` accepts the remaining list. The chunks shrink from half of all items to
- * single items.
- */
+/** The chunks shrink from half of all items to single items. */
 async function without<Item>(
   items: () => readonly Item[],
   accepts: (left: readonly Item[]) => Promise<boolean>,
@@ -123,7 +114,6 @@ function isAbout(steps: readonly Step[], step: Step, root: number): boolean {
 }
 
 const FIXED = new Set(['id', 'actor', 'act', 'of']);
-/** Names of arguments that are probabilities. */
 const SHARES = new Set(['lost', 'doubled', 'late', 'slow']);
 const OPTIONAL = new Set(['reference', 'wait', 'stranger', 'referrer', 'charge', 'dollars', 'receipt', 'affiliate']);
 const SECOND_MS = 1_000;
@@ -131,7 +121,7 @@ const MINUTE_MS = 60 * SECOND_MS;
 const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 
-/** Returns copies of the step with simpler values of one argument, the simplest first. */
+/** The simplest first. */
 function simplerSteps(steps: readonly Step[], index: number, argument: string): readonly Step[] {
   const step = steps[index];
   if (step === undefined || FIXED.has(argument)) return [];
@@ -148,7 +138,7 @@ function simplerSteps(steps: readonly Step[], index: number, argument: string): 
   ];
 }
 
-/** Returns simpler times that are not before the previous step, so that the order of the steps stays the same. */
+/** The order of the steps must stay the same. */
 function simplerTimes(atMs: number, afterMs: number): readonly number[] {
   const soon = [SECOND_MS, MINUTE_MS, HOUR_MS, DAY_MS].map((unit) => (Math.floor(afterMs / unit) + 1) * unit);
   const rounded = [DAY_MS, HOUR_MS, MINUTE_MS, SECOND_MS].map((unit) => Math.round(atMs / unit) * unit);

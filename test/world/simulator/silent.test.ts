@@ -5,7 +5,7 @@ import { TABLES } from '../tables.ts';
 import { SimulatedSystem } from './system.ts';
 
 const MINUTE_MS = 60_000;
-/** Number of payments. If each read fails after its retries, one run has not enough time to read them all. */
+/** If each read fails after its retries, one run has not enough time to read them all. */
 const PAYERS = 80;
 
 test('one run of the resolver postpones all entries of a processor that is down, so that no other entry waits for them', async () => {

@@ -26,7 +26,6 @@ import { SimulatedPostgres } from './postgres.ts';
 import { PROFILES } from './profiles.ts';
 import { type Shown, shrink } from './shrink.ts';
 
-/** Maximum number of times that a history is played while it is shrunk. */
 const MAX_SHRINKING_RUNS = 150;
 const PROGRESS_MS = 10_000;
 const REACHED = new URL('../../../docs/proof/reached.json', import.meta.url);
@@ -41,9 +40,8 @@ const { values } = parseArgs({
     profile: { type: 'string' },
     /** System of record for payments: dynamodb or postgres. */
     authority: { type: 'string', default: 'dynamodb' },
-    /** Reports whole histories, without shrinking them. */
     whole: { type: 'boolean', default: false },
-    /** Reports the coverage, including items that were never reached. */
+    /** Includes items that were never reached. */
     reached: { type: 'boolean', default: false },
     /** Writes the coverage for docs/proof/planted-faults.md. */
     write: { type: 'boolean', default: false },
@@ -66,7 +64,7 @@ const untilMs =
 
 const cells = countCells();
 const reached = nothingReached();
-/** First violating history and number of violating histories, by oracle. */
+/** By oracle. */
 const found = new Map<string, { readonly history: History; times: number }>();
 const startedMs = performance.now();
 let reportedMs = startedMs;
@@ -75,10 +73,7 @@ let gates = 0;
 
 const say = (text: string): void => void process.stdout.write(`${text}\n`);
 
-/**
- * Plays a history and returns the violated oracles and the injected faults. An error of the simulator itself is
- * returned as a violated oracle.
- */
+/** An error of the simulator itself is returned as a violated oracle. */
 async function violated(
   history: History,
 ): Promise<{ readonly oracles: readonly string[]; readonly faults: readonly string[] }> {
@@ -111,7 +106,7 @@ async function printShortest(oracle: string, history: History): Promise<void> {
   say(`  ${JSON.stringify(shortest)}`);
 }
 
-/** Starts a PostgreSQL server that stops when this program ends. */
+/** The server stops when this program ends. */
 async function startPostgres(): Promise<SimulatedPostgres> {
   const { server, url } = await startServer('postgres-server.ts');
   process.env[POSTGRES_URL] = url;

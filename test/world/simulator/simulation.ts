@@ -20,16 +20,15 @@ export interface Outage {
  */
 export const BROKEN = { spared: 0.03, applied: 0.07 } as const satisfies Outage;
 export const ANSWERS_LOST = { spared: 0.6, applied: 0.4 } as const satisfies Outage;
-/** Outage in which every call fails without effect. */
+/** Every call fails without effect. */
 export const GONE = { spared: 0, applied: 0 } as const satisfies Outage;
-/** Creates the error that is thrown if a fault is injected into a call that must never fail. */
+/** Thrown if a fault is injected into a call that must never fail. */
 export const noFault = (): Error =>
   new Error('a fault was injected into a call of an operator, although faults are off');
 
-/** Errors and durations of the calls to one external system. */
 export interface ServiceBehavior {
   readonly throttle: () => Error;
-  /** Returns the error of a conflict with a concurrent write. @default the call has no conflicts */
+  /** @default the call has no conflicts */
   readonly conflict?: () => Error;
   readonly ambiguous: () => Error;
   /**
@@ -38,17 +37,17 @@ export interface ServiceBehavior {
    * @default `ambiguous`
    */
   readonly broken?: () => Error;
-  /** Minimum and maximum usual duration of a call, in milliseconds. */
+  /** In milliseconds. */
   readonly lasts: readonly [number, number];
-  /** Timeout of the caller, in milliseconds. */
+  /** In milliseconds. */
   readonly timeoutMs: number;
 }
 
 interface Happening {
   readonly atMs: number;
-  /** Order among events of the same time. Depends on names, not on the order in which the events were planned. */
+  /** Depends on names, not on the order in which the events were planned. */
   readonly order: number;
-  /** Applies the event. @returns false when the event is obsolete */
+  /** @returns false when the event is obsolete */
   readonly what: () => unknown;
 }
 
@@ -70,11 +69,8 @@ export class Simulation {
   readonly #heap: Happening[] = [];
   readonly #current = new AsyncLocalStorage<Process>();
   readonly #counts = new Map<string, number>();
-  /** Processes whose code is running. */
   readonly #active = new Set<Process>();
-  /** Executions of Lambda functions in progress. */
   readonly #executions = new Set<Process>();
-  /** Number of calls of {@link severFunctions}. */
   severed = 0;
   /** Number of calls that are currently taking effect. */
   #busy = 0;
@@ -94,7 +90,7 @@ export class Simulation {
     return (this.#digest >>> 0).toString(16).padStart(8, '0');
   }
 
-  /** Current process: the one whose code is running. */
+  /** The process whose code is running. */
   get process(): Process {
     const process = this.#current.getStore();
     invariant(process !== undefined, 'code of the simulated system runs outside of a process');
@@ -105,7 +101,7 @@ export class Simulation {
     return fractionOf(this.seed, label);
   }
 
-  /** Plans an event. @param order decides between events of the same time; must not depend on other processes */
+  /** @param order decides between events of the same time; must not depend on other processes */
   plan(atMs: number, order: number, what: () => unknown): void {
     const heap = this.#heap;
     let index = heap.length;
@@ -122,15 +118,11 @@ export class Simulation {
     heap[index] = happening;
   }
 
-  /** Runs code with `process` as the current process. */
   within<Result>(process: Process, what: () => Result): Result {
     return this.#current.run(process, what);
   }
 
-  /**
-   * Clock of an external system. While that system sleeps during a call, simulated time passes, and the caller may time
-   * out.
-   */
+  /** While the external system sleeps during a call, simulated time passes, and the caller may time out. */
   readonly calledClock: Clock = {
     nowMs: () => this.nowMs,
     sleep: (ms) => {
@@ -147,9 +139,8 @@ export class Simulation {
   };
 
   /**
-   * Starts a process.
-   *
    * @param name unique name, which stays the same when other steps are removed
+   *
    * @returns how the process ended
    */
   spawn<Result>(
@@ -184,19 +175,18 @@ export class Simulation {
     return ended.promise;
   }
 
-  /** Returns the name, made unique within this history by a number if necessary. */
+  /** Unique within this history. */
   named(name: string): string {
     const count = (this.#counts.get(name) ?? 0) + 1;
     this.#counts.set(name, count);
     return count === 1 ? name : `${name}~${count}`;
   }
 
-  /** Fails the run because of an error in the simulator or in an act. */
+  /** The error is in the simulator or in an act. */
   fail(error: unknown): void {
     this.#failure ??= { error };
   }
 
-  /** Applies all events up to this time. */
   run(untilMs: number): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     let turns = 0;
@@ -222,7 +212,6 @@ export class Simulation {
     return promise;
   }
 
-  /** Time of the next event; undefined if no event is planned. */
   get nextMs(): number | undefined {
     return this.#heap[0]?.atMs;
   }
@@ -235,7 +224,7 @@ export class Simulation {
     this.#active.delete(process);
   }
 
-  /** Kills all executions of Lambda functions. Calls in transit to the databases have no effect. */
+  /** Calls in transit to the databases have no effect. */
   severFunctions(): void {
     this.severed += 1;
     for (const process of this.#executions) process.kill();
@@ -265,7 +254,7 @@ export class Simulation {
     return call;
   }
 
-  /** Draws the fault of a call. @returns undefined if the call has no fault */
+  /** @returns undefined if the call has no fault */
   faultAt(process: Process, gate: number, behavior: ServiceBehavior): FaultKind | undefined {
     let drawn = fractionOf32(mix(process.id, gate, 1));
     for (const kind of KINDS) {
@@ -278,14 +267,14 @@ export class Simulation {
     return undefined;
   }
 
-  /** Draws the fault of a call during an outage. @returns undefined if the call succeeds */
+  /** @returns undefined if the call succeeds */
   faultDuring(process: Process, gate: number, { spared, applied }: Outage): FaultKind | undefined {
     const drawn = fractionOf32(mix(process.id, gate, 8));
     if (drawn < spared || this.#muted.has(faultName(process, gate))) return undefined;
     return drawn < spared + applied ? 'ambiguous_applied' : 'ambiguous_lost';
   }
 
-  /** Records that a drawn fault happened. Not called if the process had already ended. */
+  /** Not called if the process had already ended. */
   struck(process: Process, gate: number, label: string, kind: FaultKind): void {
     this.faults.push({ name: faultName(process, gate), kind, label, of: process.of, atMs: this.nowMs });
   }
@@ -300,11 +289,7 @@ export class Simulation {
     return true;
   }
 
-  /**
-   * Applies the next event up to this time.
-   *
-   * @returns false if no event is left up to this time
-   */
+  /** @returns false if no event is left up to this time */
   #next(untilMs: number): boolean {
     for (;;) {
       const next = this.#heap[0];
@@ -352,7 +337,6 @@ const KINDS: readonly FaultKind[] = [
 /** Invocation of a function, step of an actor, or action of another system. */
 export class Process {
   readonly name: string;
-  /** Name of the function or of the actor. */
   readonly of: string;
   readonly id: number;
   readonly clock: Clock;
@@ -384,20 +368,17 @@ export class Process {
     this.clock = { nowMs: () => simulation.nowMs + skewMs, sleep: (ms) => this.sleep(ms) };
   }
 
-  /**
-   * Whether a wait or a call of the process is pending. In an ended process, the wait or call stays pending forever.
-   */
+  /** In an ended process, the wait or call stays pending forever. */
   get isWaiting(): boolean {
     return this.#pending > 0;
   }
 
-  /** Draws a number from 0 up to, but not including, 1. */
+  /** From 0 up to, but not including, 1. */
   fraction(): number {
     this.#drawn += 1;
     return fractionOf32(mix(this.id, this.#drawn, 2));
   }
 
-  /** Returns a unique string. */
   token(): string {
     this.#drawn += 1;
     return `${this.id.toString(36)}-${this.#drawn}`;
@@ -409,7 +390,7 @@ export class Process {
     return mix(this.id, this.#drawn, 3);
   }
 
-  /** Kills the process. Its pending calls may still take effect, but their results are lost. */
+  /** Pending calls may still take effect, but their results are lost. */
   kill(): void {
     if (this.isOver) return;
     this.#simulation.over(this);
@@ -423,16 +404,13 @@ export class Process {
     );
   }
 
-  /** Waits for another process. */
   until<Result>(promise: Promise<Result>): Promise<Result> {
     return this.#wait((resume, fail) => void promise.then(resume, fail));
   }
 
   /**
-   * Calls an external system. The process waits for the duration of the call. The call then takes effect in one step,
-   * or one of its faults happens.
-   *
-   * @param apply makes the call take effect
+   * The process waits for the duration of the call. The call then takes effect in one step, or one of its faults
+   * happens.
    */
   call<Result>(label: string, behavior: ServiceBehavior, apply: () => Promise<Result>): Promise<Result> {
     const simulation = this.#simulation;
@@ -520,7 +498,7 @@ export class Process {
     });
   }
 
-  /** Waits until `begin` resumes the process, and counts the wait as pending. A wait of an ended process never ends. */
+  /** A wait of an ended process never ends. */
   #wait<Result>(begin: (resume: (result: Result) => void, fail: (error: unknown) => void) => void): Promise<Result> {
     this.#pending += 1;
     this.#simulation.waiting(this);
@@ -557,7 +535,6 @@ function afterPromises(then: () => void): void {
   queueMicrotask(() => process.nextTick(then));
 }
 
-/** Hashes three numbers to 32 bits. */
 function mix(a: number, b: number, c: number): number {
   let hash = Math.imul(a ^ 0x9e3779b9, 0x85ebca6b);
   hash = Math.imul((hash ^ (hash >>> 13) ^ b) + 0x7f4a7c15, 0xc2b2ae35);

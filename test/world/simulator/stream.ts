@@ -16,10 +16,9 @@ interface Around {
 
 type StreamRecord = DynamoDBStreamEvent['Records'][number];
 
-/** Function that reads the Stream, with the settings of its event source mapping. */
 interface Reader {
   readonly name: FunctionName;
-  /** Maximum number of records for one execution. */
+  /** For one execution. */
   readonly batch: number;
   /** Time for which the first record of a batch waits for more records, in milliseconds. */
   readonly windowMs: number;
@@ -48,14 +47,9 @@ const ARCHIVER: Reader = {
 };
 
 const SOON_MS = 400;
-/**
- * Initial and maximum wait before a Stream retries a throttled function, in milliseconds. The wait doubles each time.
- */
+/** In milliseconds. The wait doubles each time, up to the second value. */
 const THROTTLED_MS = [30_000, 600_000] as const;
-/**
- * Retention of Stream records, in milliseconds (Amazon DynamoDB developer guide, "Change data capture for DynamoDB
- * Streams").
- */
+/** In milliseconds (Amazon DynamoDB developer guide, "Change data capture for DynamoDB Streams"). */
 const KEPT_MS = 24 * 3_600_000;
 
 /**
@@ -68,7 +62,6 @@ export class Stream {
   readonly #simulation: Simulation;
   #sequence = 0;
 
-  /** Number of records that expired before their reader read them. */
   get trimmed(): number {
     return [...this.#relay, this.#archiver].reduce((sum, { trimmed }) => sum + trimmed, 0);
   }

@@ -4,7 +4,6 @@ import { describe, expect, test } from '@jest/globals';
 import { FUNCTIONS } from './functions.ts';
 import { SimulatedSystem } from './system.ts';
 
-/** Creates a payment of 10.00 EUR, refunds a part of it, and waits forty days. */
 async function payAndRefund(seed: number, crashes: number): Promise<SimulatedSystem> {
   const system = await SimulatedSystem.begin(seed);
   system.deploy({ faults: { crash_before: crashes, crash_after: crashes, ambiguous_applied: crashes } });

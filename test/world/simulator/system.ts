@@ -67,7 +67,6 @@ const FIRST_SETTINGS: Settings = {
 };
 /** Maximum duration of a recovery, in milliseconds. */
 const RECOVERY_MS = 60_000;
-/** Maximum number of pages in one republishing. */
 const MAX_PAGES = 50;
 const MAX_DEAD_LETTERS = 100;
 const WRONG = [
@@ -101,12 +100,8 @@ export class SimulatedSystem implements RunningSystem {
   #jobs: JobClock | undefined;
   settings: Settings = FIRST_SETTINGS;
   readonly #callbacks = new Map<string, { -readonly [Name in keyof CallbackPosted]: CallbackPosted[Name] }>();
-  /** Time spans of faults and outages, each with the affected system. */
   readonly troubles: Trouble[] = [];
-  /**
-   * Number of current outages and account problems, by the affected system. A system recovers when the last of its
-   * outages ends.
-   */
+  /** A system recovers when the last of its outages ends. */
   readonly #outages = new Map<string, number>();
   readonly #parties: Parties;
   readonly #receivers: Receivers;
@@ -233,8 +228,8 @@ export class SimulatedSystem implements RunningSystem {
   }
 
   /**
-   * Ends all faults and outages, then lets `days` days pass, within which all work must be completed. After a day, an
-   * operator redrives the dead letters and the parked records, as their alarms require.
+   * All work must be completed within `days`. After a day, an operator redrives the dead letters and the parked
+   * records, as their alarms require.
    */
   async becomeQuiet(days: number): Promise<void> {
     this.#restores.end();
@@ -261,7 +256,7 @@ export class SimulatedSystem implements RunningSystem {
       this.at(this.nowMs, 'the letters are redriven', () => this.redriveDeadLetters());
   }
 
-  /** Deletes expired rows on random days, because DynamoDB deletes them within a few days. */
+  /** DynamoDB deletes expired rows within a few days. */
   #expire(day: number): void {
     const name = `expiry of day ${day}`;
     this.simulation.plan(START_MS + day * DAY_MS, Math.floor(this.decide(name) * 2 ** 32), () => {
@@ -416,7 +411,6 @@ export class SimulatedSystem implements RunningSystem {
     if (what === 'relay') this.#jobs?.runNow('republish-events');
   }
 
-  /** Makes the tables unavailable, or restarts the functions with the restored tables and resumes the schedules. */
   #tablesReachable(isReachable: boolean): void {
     this.#upOrDown('all tables', isReachable);
     if (!isReachable) return;
@@ -468,7 +462,7 @@ export class SimulatedSystem implements RunningSystem {
     return this.simulation.decide(label);
   }
 
-  /** Runs code of an external system, which waits for I/O instead of simulated events. */
+  /** The external system waits for I/O instead of simulated events. */
   #outside<Result>(what: () => Promise<Result>): Promise<Result> {
     const { simulation } = this;
     simulation.busy(1);
@@ -520,7 +514,6 @@ export class SimulatedSystem implements RunningSystem {
     return processor.send(call);
   };
 
-  /** Sends a request of the job executor to the API. */
   async #sendToApi(call: Parameters<SendRequest>[0], path: string): ReturnType<SendRequest> {
     const { simulation } = this;
     const by = simulation.process;

@@ -12,7 +12,6 @@ import type { Simulation } from './simulation.ts';
 interface Deployed {
   readonly simulation: Simulation;
   readonly database: MemoryDynamoDb;
-  /** Returns true while an operator changes and restores a Ledger row. */
   readonly isByHand: () => boolean;
   /** Set when PostgreSQL is the authority. */
   readonly books: AuthorityBooks | undefined;
@@ -44,25 +43,24 @@ const AWAY_MS = 10 * 60_000;
 export class TableRestores {
   readonly #deployed: Deployed;
   readonly seen: RestoreSeen[] = [];
-  /** Time when the newest recovery ends, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   #recoveredAtMs = 0;
 
   constructor(deployed: Deployed) {
     this.#deployed = deployed;
   }
 
-  /** Time from which all tables are available, in Unix milliseconds. */
+  /** In Unix milliseconds. */
   get recoveredAtMs(): number {
     return this.#recoveredAtMs;
   }
 
   /**
-   * Loses the tables in the middle of an upcoming transaction.
-   *
    * @param nth selects the transaction: 1 is the next one. Only transactions that write to several tables are counted
    * or, if `choice` is given, transactions that write several rows
-   * @param name name of the step
+   *
    * @param choice selects the rows that remain; at least one row is lost
+   *
    * @default tables restored to a later point contain all rows of the transaction, and others contain none
    */
   loseWithin(nth: number, name: string, choice?: number): void {
@@ -86,7 +84,6 @@ export class TableRestores {
     });
   }
 
-  /** Cancels a planned loss of the tables. */
   end(): void {
     this.#deployed.books?.keep();
     this.#deployed.database.resume();
@@ -124,12 +121,12 @@ export class TableRestores {
   }
 }
 
-/** Returns the number of ways in which a transaction of this many rows can lose at least one row. */
+/** At least one row is lost. */
 export function choicesOf(rows: number): number {
   return 2 ** rows - 1;
 }
 
-/** Returns the indexes of the rows that remain. The choice is taken modulo the number of choices. */
+/** The choice is taken modulo the number of choices. */
 function rowsOfChoice(rows: number, choice: number): readonly number[] {
   const bits = choice % choicesOf(rows);
   return Array.from({ length: rows }, (_, place) => place).filter((place) => (bits >> place) & 1);
