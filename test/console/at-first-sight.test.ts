@@ -193,7 +193,7 @@ describeConsole('results, tables and forms in a browser', (shown) => {
     const search = page.getByLabel('Search payments');
     await search.fill('Order 47');
     await page.keyboard.press('Enter');
-    await page.getByText('Choose a tenant to search').waitFor();
+    await page.getByText('A search across all tenants finds only ids.').waitFor();
     await accessible(page);
     await page.getByRole('main').getByRole('link', { name: 'Desk' }).click();
     await page.getByRole('link', { name: id }).waitFor();

@@ -2,6 +2,7 @@ import { beforeEach, expect, test } from '@jest/globals';
 import type { Page } from 'playwright-core';
 import { queueTitle } from '../../console/show.ts';
 import { MemoryMessages } from '../operators/memory-messages.ts';
+import { until } from '../support/until.ts';
 import { Api, dataOf, OPERATOR_KEY } from '../world/api.ts';
 import { accessible, decideOn, describeConsole, tabTo } from './console-in-browser.ts';
 
@@ -66,8 +67,10 @@ describeConsole('dead letters in a browser', (shown) => {
     await asks.getByRole('button', { name: 'Redrive' }).press('Enter');
     await page.getByText('The message was moved').waitFor();
     expect([messages.ids(DEAD_LETTERS), messages.ids(QUEUE)]).toEqual([[second], [first]]);
-    const [opens] = await page.getByRole('cell').getByRole('button', { name: 'Dismiss' }).all();
-    await opens?.click();
+    const opens = page.getByRole('cell').getByRole('button', { name: 'Dismiss' });
+    // Until the list is read again, it also contains the first message.
+    await until(async () => (await opens.count()) === 1 || undefined);
+    await opens.click();
     const dialog = page.getByRole('dialog', { name: 'Dismiss' });
     await dialog.getByLabel('Reason').selectOption('not_needed');
     await dialog.getByRole('button', { name: 'Dismiss' }).dblclick();
