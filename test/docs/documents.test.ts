@@ -49,6 +49,13 @@ test('the API accepts the addresses of all webhook endpoints in the documents', 
   expect(urls.filter((url) => checkUrl(url, { allowLoopback: false }).kind !== 'good')).toEqual([]);
 });
 
+test.each([
+  ['examples/loyalty/loyalty.ts', 100],
+  ['examples/shop/shop.ts', 150],
+])('%s has at most %i lines', (file, most) => {
+  expect(read(file).trimEnd().split('\n').length).toBeLessThanOrEqual(most);
+});
+
 describe('TypeScript examples in the documents', () => {
   const code = globSync(['{client,lambdas}/**/*.ts', 'lib/*.ts'], { cwd: PROJECT })
     .map((file) => read(file).replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, ''))
