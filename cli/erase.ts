@@ -109,7 +109,7 @@ export async function erasing(session: Pick<Session, 'operator'>, opened: Opened
   return { store, processed, orders, erase };
 }
 
-/** Rethrows every other error. @throws CliFailure if copies of the erased data remain */
+/** Rethrows every error except `erasure_unfinished`. @throws CliFailure if copies of the erased data remain */
 function unfinished(error: unknown): never {
   if (!(error instanceof RetryableError && error.code === 'erasure_unfinished')) throw error;
   throw new CliFailure(

@@ -25,8 +25,8 @@ export interface Moved {
 const redrivePolicy = z.object({ deadLetterTargetArn: z.string() });
 
 /**
- * If two work queues share a dead-letter queue, pairs only the first one: the same consumer handles the messages of
- * both work queues.
+ * If two work queues share a dead-letter queue, pairs only the first one with it: the same consumer handles the
+ * messages of both work queues.
  */
 export async function redrivePairs(client: SQSClient, queueUrls: readonly string[]): Promise<readonly RedrivePair[]> {
   const queues = await Promise.all(

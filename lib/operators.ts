@@ -124,7 +124,7 @@ export class Operators extends Construct {
    * reads. The API lists the queues by their names for operators.
    *
    * @param at any queue of this stack; the API derives the URLs of the stack's other queues from the URL of `at`
-   * @param redrivers functions that process the messages of these queues again
+   * @param redrivers functions that the API invokes to redrive messages that are not moved to another queue
    */
   listMessages(queues: ReadonlyMap<string, Queue>, at: Queue, redrivers: readonly PayonceFunction[]): void {
     const all = [...queues];

@@ -109,7 +109,7 @@ async function bringUpOrFind(state: StateFile, { fresh, authority, ...others }: 
   const { keeperPid = 0, postgres, lab } = state.read() ?? {};
   for (const pid of [lab?.keeperPid ?? 0, keeperPid, postgres?.keeperPid ?? 0]) await stopKept(pid);
   state.remove();
-  // With `--fresh`, removes the earlier tables. Otherwise, a failed start may have left files.
+  // Without `--fresh`, there are no earlier tables here, but a failed start may have left files.
   if (earlier === undefined) state.removeEarlierState();
   try {
     const steps = new Steps();

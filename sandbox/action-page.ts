@@ -33,7 +33,7 @@ export function questionPage(charge: Charge): Promise<Reply> {
   );
 }
 
-/** A charge no longer waits for the payer after the decision, or after a void or expiry. */
+/** For a charge that no longer waits: the payer has decided, or the charge was voided or has expired. */
 export function outcomePage(status: ContentfulStatusCode, title: string, charge: Charge): Promise<Reply> {
   return page(
     status,

@@ -310,7 +310,7 @@ test('verification reports each change, cut, swap or removal of manifests (excep
       const [text, rivalText] = [archive.textOf(name), archive.textOf(rival)];
       const place = other % text.length;
       let expected = new Set([name]);
-      // The verification of lines, not of manifests, compares the content of an object with its name.
+      // Objects are only removed, because only the verification of lines compares their content with their names.
       if (how === 'remove' || what === 'object') archive.memory.objects.delete(name);
       else if (how === 'byte')
         archive.set(name, `${text.slice(0, place)}${text[place] === '7' ? '8' : '7'}${text.slice(place + 1)}`);

@@ -19,7 +19,7 @@ export function someLedger(): Promise<readonly Fields[]> {
   return ledger;
 }
 
-/** All test files of a folder use the same rows. */
+/** The test files that share a module registry share the rows. */
 let ledger: Promise<readonly Fields[]> | undefined;
 
 async function makeLedger(): Promise<readonly Fields[]> {

@@ -69,7 +69,7 @@ class Deployment {
 const request = paymentRequest('k');
 const operationId = chargeOperation(request.paymentId);
 const CHECK = ['QueryCommand', 'GetCommand'];
-/** A process checks the authority once, before the first read. */
+/** A process checks the authority before its first read, and then once a minute. */
 const READS = {
   dynamodb: [...CHECK, 'GetCommand', 'GetCommand'],
   postgres: [...CHECK, 'sql', 'sql'],

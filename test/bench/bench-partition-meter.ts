@@ -55,7 +55,7 @@ export class PartitionMeter {
     return [...this.units].sort(([, left], [, right]) => right - left);
   }
 
-  /** With a prefix, counts only the table's partitions that start with it, and no indexes. */
+  /** Returns the units of a table and its indexes, or only those of the partitions with the prefix. */
   of(table: string, prefix?: string): number {
     const isMeant = (place: string): boolean =>
       prefix === undefined

@@ -25,14 +25,14 @@ const story = callbackStory(() => {
   return new CallbackWorld(storesOnPostgres(database), request, `evt_${histories}`);
 }, engineReceiver);
 
-describe('a callback, its redelivery and a concurrent delivery on PostgreSQL', () => {
+describe('the deliveries of a callback on PostgreSQL', () => {
   test('have a single effect even with a fault at any statement or call to the processor', async () => {
     const found = await surveyFaults(story, { faults: 1, races: RACES, atOnce: AT_ONCE, oneOf: [3, 17] });
     expect(found.findings.slice(0, 3)).toEqual([]);
     expect(found.histories).toBeGreaterThan(whole(200, { slice: 8 }));
   });
 
-  test('have a single effect despite two faults at any two statements or calls, without a rival and with one', async () => {
+  test('have a single effect despite faults at any two statements or calls, with and without a concurrent delivery', async () => {
     const races = [{}, { rivalAt: 4, event: 'same' }, { rivalAt: 4, event: 'other' }] as const;
     const found = await surveyFaults(story, { faults: 2, races, atOnce: AT_ONCE, oneOf: [1, 11, 13] });
     expect(found.findings.slice(0, 3)).toEqual([]);

@@ -67,7 +67,7 @@ const SECRETS = [
     expect(found['ids']).toEqual([found['id']]);
     expect(found['stopped']).toContain('closed');
     expect(chargesIn(api)).toBe(1);
-    // The operation that was aborted before its request can be sent later.
+    // The aborted operation is stored too, so it can be sent later.
     expect(await readdir(join(folder, 'keys'))).toHaveLength(2);
   });
 });

@@ -39,7 +39,7 @@ test('the bills contain requests to KMS, custom metrics under traffic, and proce
   const numbers = (lines: ReturnType<typeof idleBill>) =>
     Object.fromEntries(lines.map(({ what, number }) => [what, number]));
   const [idle, traffic] = [numbers(idleBill(templates)), numbers(trafficBill(templates, 1_000_000))];
-  // Jobs have four functions: the API, two workers and the executor. Each uses one to four tables.
+  // DynamoDB calls KMS for each function and table. Jobs alone have four functions, each with one to four tables.
   expect(idle['requests to KMS']).toBeGreaterThan(4 * KEY_READS);
   expect(traffic['requests to KMS']).toBeGreaterThan(10 * KEY_READS);
   expect(traffic['custom metrics under traffic']).toBe(TRAFFIC_METRICS);

@@ -31,7 +31,7 @@ const EMAIL = 'ada@example.com';
 const REFERENCE = 'order-4711';
 const OWNER = { tenantId: tenantId('ten_desk'), mode: 'test' } as const;
 const TENANT = { tenant: 'ten_desk', mode: 'test' } as const;
-/** Enough for one object in each partition of a list. `multiply` copies the rows. */
+/** Number of payments, and of orders: enough for one in each partition of a list. `multiply` copies their rows. */
 const REAL = 8;
 const DAY_SECONDS = 86_400;
 /** With these annotations, the transitions of the disputed payment exceed one page. */

@@ -278,7 +278,7 @@ describe('a message older than the current page of its run', () => {
     expect(await bench.drain(run)).toEqual(['continued', 'succeeded']);
   });
 
-  test('causes the next message to be sent for a page that was begun but not ended, even at its first delivery', async () => {
+  test('causes the next message to be sent at its first delivery, too, if a worker began its page but did not end it', async () => {
     const bench = new Bench(countingJob(1));
     const dying: Job = { ...bench.job, page: async () => Promise.reject(new RetryableError('books_away', 'not now')) };
     const run = await bench.accept();

@@ -256,7 +256,7 @@ describe('a second charge with the payment’s id', () => {
     expect(when(pending, given(pending, foreign('captured')))).toBe('nothing');
   });
 
-  test('is ignored if it has no money, and its refusal does not fail the payment', () => {
+  test('is ignored if it holds no money, and its decline does not fail the payment', () => {
     expect(when(foreign('none'))).toBe('nothing');
     expect(when({ ...DECLINED, chargeId: 'ch_9' }, given({ kind: 'pending', chargeId: MINE }))).toBe('nothing');
   });

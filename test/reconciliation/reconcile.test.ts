@@ -386,7 +386,7 @@ describe('a difference', () => {
     ]);
   });
 
-  test('is found through the previous outcome if the time of the newest outcome precedes the window', async () => {
+  test('is found through the payment’s previous outcome if a slow clock dated the newest outcome before the window', async () => {
     const payment = await harness.paid('k-1');
     const { chargeId } = harness.chargeOf(payment);
     harness.wait(-10);

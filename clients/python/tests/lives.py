@@ -143,7 +143,7 @@ def pay(amount: int, at: int | None) -> Any:
 
 
 def refuse(client: Client, purchase: Any, operation: str) -> None:
-    """Try to pay with an invalid amount, which the API refuses. After a correction was sent, the client refuses it."""
+    """Try to pay with an invalid amount. After the corrected amount was sent, the client refuses it; before, the API."""
     try:
         client.payments.create(purchase, operation=operation)
     except PayonceError as error:

@@ -104,7 +104,7 @@ export function readAuthorityState(tools: AuthorityStateTools): Promise<Authorit
   return stateReader(tools)();
 }
 
-/** The returned function caches the authority in the deployment's first settings, once they are recorded. */
+/** Once the deployment's first settings are recorded, the returned function caches their authority. */
 function stateReader(tools: AuthorityStateTools): () => Promise<AuthorityState | undefined> {
   let began: Authority | undefined;
   return async () => {

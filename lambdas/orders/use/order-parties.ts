@@ -86,7 +86,7 @@ export interface OrderEmail {
   readonly paymentId?: PaymentId;
   /** The tenant whose limit of e-mails per day and recipient applies. */
   readonly tenantId: TenantId;
-  /** Only the sandbox sends test-mode e-mails. */
+  /** In test mode, every mailer except the sandbox's reports the e-mail as sent, but sends nothing. */
   readonly mode: Mode;
   /** Determines the day on which the e-mail is counted. The same for every attempt. */
   readonly dueAtMs: number;

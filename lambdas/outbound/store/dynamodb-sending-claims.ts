@@ -136,7 +136,8 @@ export class DynamoDbSendingClaims implements SendingClaims {
   ): Promise<boolean> {
     const written = await this.#update(key, {
       UpdateExpression: 'SET #owner = :owner, leaseExpiresAtMs = :lease',
-      // The condition must include the lease: an owner that ends its lease also changes `mayHaveSentUntilMs`.
+      // The condition includes the lease, because a release keeps the owner but may change `mayHaveSentUntilMs`, which
+      // the caller has read.
       ConditionExpression: '#status = :sending AND #owner = :before AND leaseExpiresAtMs = :ended',
       ExpressionAttributeNames: NAMES,
       ExpressionAttributeValues: {

@@ -111,7 +111,8 @@ export class PostgresSendingClaims implements SendingClaims {
   ): Promise<boolean> {
     const taken = await this.#write(
       key,
-      // The condition must include the lease: an owner that ends its lease also changes `may_have_sent_until`.
+      // The condition includes the lease, because a release keeps the owner but may change `may_have_sent_until`, which
+      // the caller has read.
       `UPDATE ${this.#table} SET owner = $4, lease_expires_at = $5
        WHERE ${IS_OURS} AND lease_expires_at = $6 RETURNING key`,
       [before.owner, owner, timestamp(leaseExpiresAtMs), timestamp(before.leaseExpiresAtMs)],

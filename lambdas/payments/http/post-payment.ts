@@ -24,7 +24,7 @@ import { PAYMENT_POSTS } from './payment-paths.ts';
 import { runCounts } from './run-counts.ts';
 
 export interface NewPaymentTools extends CreatePaymentTools {
-  /** @default `processor` */
+  /** @default always the property `processor` */
   readonly choose?: ChooseProcessor;
   readonly emailHashes: EmailHashes;
 }

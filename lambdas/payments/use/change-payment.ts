@@ -47,7 +47,7 @@ import type { AlarmTools } from './raise-alarms.ts';
 import { appendedTo, isWhole, readSummed, type SummedChain } from './summed-chain.ts';
 
 export interface ChangePaymentTools extends CreatePaymentTools, AlarmTools {
-  /** Records the content of the processor's books right before a send. */
+  /** Records what the processor's books show for a charge, for example right before a send. */
   readonly effects: Pick<EffectStore, 'recordEffect' | 'readEffect' | 'queueOrNote'>;
 }
 

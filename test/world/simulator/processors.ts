@@ -74,7 +74,7 @@ export const BOOKS = {
   live: { processor: second, mode: 'live' },
 } as const satisfies Readonly<Record<string, { readonly processor: ProcessorDescriptor; readonly mode: Mode }>>;
 
-/** `of` is the name of a fault or an outage. */
+/** Whether a trouble affects a key of `BOOKS`. @param of `Trouble.of` */
 export function isAbout(of: string, books: string): boolean {
   const mode = BOOKS[books as keyof typeof BOOKS]?.mode;
   return of === books || of.endsWith(` of ${books}`) || of === `secret of ${mode}` || of.startsWith('all');
