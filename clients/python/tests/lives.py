@@ -143,7 +143,7 @@ def pay(amount: int, at: int | None) -> Any:
 
 
 def refuse(client: Client, purchase: Any, operation: str) -> None:
-    """Try to pay with an invalid amount. After the corrected amount was sent, the client refuses it; before, the API."""
+    """Try to pay with an invalid amount. The API refuses it; once the corrected one was sent, the client refuses it."""
     try:
         client.payments.create(purchase, operation=operation)
     except PayonceError as error:
