@@ -1,7 +1,7 @@
 import { mock } from 'node:test';
 import { DynamoDBClient, type DynamoDBClientConfig } from '@aws-sdk/client-dynamodb';
 import { Client } from 'pg';
-import { POSTGRES_AUTHORITY } from '../lambdas/authority/contract.ts';
+import { POSTGRES_AUTHORITY, REPLAY_CACHE_TABLE } from '../lambdas/authority/contract.ts';
 import { openPostgresAuthority } from '../lambdas/authority/postgres-authority.ts';
 import { callbackOperation } from '../lambdas/callbacks/ids.ts';
 import { ownerToken } from '../lambdas/kernel/ids.ts';
@@ -50,6 +50,20 @@ export interface AuthorityCosts {
    * milliseconds.
    */
   readonly duplicateMs: number;
+  readonly coldReplay: ColdReplay;
+}
+
+/** A replay in a process that has not cached the response, with and without the table ReplayCache. */
+interface ColdReplay {
+  readonly cached: RoundTrips;
+  readonly uncached: RoundTrips;
+  /** Time with the table divided by the time without it. */
+  readonly timeRatio: number;
+}
+
+interface RoundTrips {
+  readonly statements: number;
+  readonly calls: number;
 }
 
 /** rocket-rides has the same number. */
@@ -110,7 +124,9 @@ export async function measureAuthority(
       rocketRides: await costOf(1, () => rocketRides),
     };
     await refuseUncopied(database);
-    return { ...costs, duplicateMs: await waitingDuplicate(database, options.size.duplicates) };
+    const { duplicates } = options.size;
+    const coldReplay = await measureColdReplay(config, { database, tables, count: duplicates });
+    return { ...costs, duplicateMs: await waitingDuplicate(database, duplicates), coldReplay };
   } finally {
     globalThis.fetch = fetch;
     await database.close();
@@ -129,10 +145,15 @@ function payWithPayonce(client: DynamoDBClient, tables: StoreTables, database?: 
   };
 }
 
-function authorityOn(database: Database, documents: ReturnType<typeof documentClient>, tables: StoreTables) {
+function authorityOn(
+  database: Database,
+  documents: ReturnType<typeof documentClient>,
+  tables: StoreTables,
+  variables: Readonly<Record<string, string>> = {},
+) {
   return openPostgresAuthority(
     {
-      variables: { [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'bench' }) },
+      variables: { [POSTGRES_AUTHORITY]: JSON.stringify({ secretId: 'bench' }), ...variables },
       clock: systemClock,
       entropy: systemEntropy,
       digest: systemDigest,
@@ -170,20 +191,71 @@ async function retried<Result>(request: () => Promise<Result>): Promise<Result> 
 }
 
 /** An earlier payment opens the connections. */
-async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBClient) => Pay) {
-  const { client, calls } = meteredClient(config);
-  const pay = make(client);
+async function roundTrips(config: DynamoDBClientConfig, make: (client: DynamoDBClient) => Pay): Promise<RoundTrips> {
+  const metered = meteredClient(config);
+  const pay = make(metered.client);
   const name = `round-trips-${performance.now()}`;
   await pay(`${name}-first`);
+  try {
+    return await counted(metered, () => pay(name));
+  } finally {
+    metered.client.destroy();
+  }
+}
+
+async function counted(
+  { calls }: Pick<ReturnType<typeof meteredClient>, 'calls'>,
+  run: () => Promise<unknown>,
+): Promise<RoundTrips> {
   const before = calls.length;
   const queries = mock.method(Client.prototype, 'query');
   try {
-    await pay(name);
+    await run();
     return { statements: queries.mock.callCount(), calls: calls.length - before };
   } finally {
     queries.mock.restore();
-    client.destroy();
   }
+}
+
+interface ReplayBench {
+  readonly database: Database;
+  readonly tables: StoreTables;
+  readonly count: number;
+}
+
+/** The two kinds alternate. The table of idempotency records, which has the same key, serves as ReplayCache. */
+async function measureColdReplay(
+  config: DynamoDBClientConfig,
+  { database, tables, count }: ReplayBench,
+): Promise<ColdReplay> {
+  const metered = meteredClient(config);
+  const documents = documentClient(metered.client);
+  const newProcess = (variables?: Readonly<Record<string, string>>) => {
+    const { store, replays } = authorityOn(database, documents, tables, variables);
+    const tools = { ...engineProcess(metered.client, tables, trivialProcessor()), store, replays };
+    return async (key: string) => (await createPayment(tools, typicalPayment(key))).kind;
+  };
+  const kinds = { cached: { [REPLAY_CACHE_TABLE]: tables.idempotency }, uncached: {} };
+  const trips = new Map<string, RoundTrips>();
+  const tookMs: Record<keyof typeof kinds, number[]> = { cached: [], uncached: [] };
+  const replay = async (kind: keyof typeof kinds, key: string): Promise<void> => {
+    await newProcess(kinds[kind])(key);
+    const retry = newProcess(kinds[kind]);
+    const begunMs = performance.now();
+    trips.set(
+      kind,
+      await counted(metered, async () => invariant((await retry(key)) === 'replay', `${key} was not replayed`)),
+    );
+    tookMs[kind].push(performance.now() - begunMs);
+  };
+  for (let each = 0; each < count; each += 1) {
+    await replay('cached', `cold-cached-${each}`);
+    await replay('uncached', `cold-uncached-${each}`);
+  }
+  metered.client.destroy();
+  const [cached, uncached] = [trips.get('cached'), trips.get('uncached')];
+  invariant(cached !== undefined && uncached !== undefined, 'no replay was measured');
+  return { cached, uncached, timeRatio: median(tookMs.cached) / median(tookMs.uncached) };
 }
 
 const toolsOn = (database: Database) => ({ database, pacing: { clock: systemClock, entropy: systemEntropy } });
@@ -233,7 +305,7 @@ const WAITING: Statement = {
   values: [],
 };
 
-/** A missing copy would look like a fast payment. */
+/** If rows were not copied to DynamoDB, the payments would look faster than they are. */
 async function refuseUncopied(database: OpenDatabase): Promise<void> {
   const [row] = await database.run({ name: '', text: 'SELECT count(*) AS waiting FROM outbox', values: [] });
   invariant(row?.['waiting'] === 0, `${String(row?.['waiting'])} rows were not copied`);

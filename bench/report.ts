@@ -188,6 +188,8 @@ ${rows([authority.dynamodb, authority.postgres, authority.rocketRides], ({ progr
 A duplicate of an effect that waits for the row of the first gets its response ${authority.duplicateMs.toFixed(1)} ms after the start of the commit (median). With DynamoDB it is answered
 \`409\`, or asks again.
 
+A replay in a new process runs ${roundTrips(authority.coldReplay.cached)} with \`ReplayCache\`, and ${roundTrips(authority.coldReplay.uncached)} without it. With it, the replay takes ${authority.coldReplay.timeRatio.toFixed(2)} times as long here, where DynamoDB is an emulator; what it saves is the database's work.
+
 ## The start and the weight
 
 | function | goal | minified kB |
@@ -203,6 +205,10 @@ ${sharesTable(profiles)}
 Schemas of rows are built when a row is first read. Source maps, other processors' packages, the code of tracing, JSON
 schemas and the client of Secrets Manager ([0160](../design/decisions/0160-secrets-at-first-use.md)) are not read at the start.
 `;
+}
+
+function roundTrips({ statements, calls }: { readonly statements: number; readonly calls: number }): string {
+  return `${statements} statement${statements === 1 ? '' : 's'} and ${calls} call${calls === 1 ? '' : 's'} of DynamoDB`;
 }
 
 function machine(): string {
