@@ -20,7 +20,7 @@ interface Refusal {
  *   GET  /                 the page; its files are below /assets
  *   GET  /lab              LabState: the failure scenarios and the last runs
  *   POST /lab/runs         { "trouble": "<id>", "authority"?: "<name>" }
- *                          → 202 LabRun | 404 unknown_trouble | 409 lab_is_busy
+ *                          → 202 LabRun | 400 invalid_request | 404 unknown_trouble | 409 lab_is_busy | 415 not_json
  *   GET  /lab/runs/{id}    LabRun, to be polled while its state is `running`
  *
  * Other pages in the same browser cannot use the lab: the host must be a loopback host, to prevent DNS rebinding;

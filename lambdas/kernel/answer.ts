@@ -1,4 +1,4 @@
-/** A stored response is replayed verbatim. */
+/** An HTTP response. A replay sends the stored one again, with its personal data and the header of a replay. */
 export interface Answer {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

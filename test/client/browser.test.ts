@@ -194,7 +194,7 @@ function barrier(callers: number): () => Promise<void> {
     for (const step of sliceOf(STEPS, 6)) expect([step, await chargesAfter(AGAIN.isKilled, step)]).toEqual([step, 1]);
   });
 
-  /** Each test starts a browser. */
+  /** Each slice plays one of four tests, because each test starts a browser. */
   const turn = (place: number) => inTurn(test, { place, of: 4, otherwise: test.skip });
 
   const late = 'charges twice with the faulty store lateKeys if the browser is killed before the row is on disk';

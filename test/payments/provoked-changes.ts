@@ -110,7 +110,7 @@ type ChangeCode = Extract<
   | 'amount_exceeds_left'
 >;
 
-/** Each function provokes the problem with its code. */
+/** Each function provokes the problem whose code is its key. */
 export const PROVOKED_CHANGES: Readonly<Record<ChangeCode, () => Promise<Reply>>> = {
   capture_failed: async () => {
     const payment = await authorizedPayment();

@@ -35,7 +35,7 @@ export interface AcceptRun {
 
 export type AcceptRunOutcome =
   | { readonly kind: 'first'; readonly runId: RunId; readonly answer: Answer }
-  /** The stored response, verbatim. */
+  /** The stored response. */
   | { readonly kind: 'replay'; readonly runId: RunId; readonly answer: Answer }
   | { readonly kind: 'payload_mismatch' }
   /**

@@ -7,7 +7,7 @@ import type { EffectRecord, IdempotencyRecord, OpenRecord } from '../domain/idem
 import { isExpired, isLeased } from '../domain/idempotency.ts';
 
 export type RepeatOutcome =
-  /** The stored response, verbatim. */
+  /** The stored response. */
   | { readonly kind: 'replay'; readonly answer: Answer; readonly source: 'store' | 'cache' }
   | { readonly kind: 'in_progress'; readonly leaseExpiresAtMs: number }
   | { readonly kind: 'payload_mismatch' };

@@ -84,7 +84,7 @@ export class DynamoDbStore extends DynamoDbRecords implements PaymentStore {
     if (pending !== undefined && isRefused(others.shift())) return { kind: 'transition_exists' };
     const holder = itemOf(others[0]);
     if (holder !== undefined) return { kind: 'reference_taken', paymentId: parseReferenceHolder(holder) };
-    // The reference row that the claim replaces is missing, although reference rows are never deleted.
+    // With a reference, the row that the claim replaces is missing, although reference rows are never deleted.
     invariant(reference === undefined, 'the failed condition on the reference returned no row');
     throw new Error('the claim transaction was canceled, but none of its conditions failed');
   }

@@ -285,8 +285,8 @@ const reasonItem = z.lazy(() => z.object({ reason: z.string() }));
 /** The personal data of a new transition, with the salt of its commitment. */
 export interface NewDetails {
   /**
-   * The id of the refund, capture, cancellation, correction, decision or annotation that has the reason.
-   * @default the payment itself
+   * The id of the refund, capture, cancellation, correction, decision or annotation whose reason is in the details.
+   * @default the details are the notes of the payment itself
    */
   readonly part?: string;
   readonly salt: Uint8Array;

@@ -57,9 +57,9 @@ export function maySend(
 }
 
 /**
- * A dispute can take money that is already reserved, and pending refunds then get the remaining money in the order in
- * which they began. If only the sums of the chain are known, there is no later refund, because this refund has just
- * begun.
+ * Returns the money that is not reserved for earlier refunds. A dispute can take money that is already reserved, and
+ * pending refunds then get the remaining money in the order in which they began. If only the sums of the chain are
+ * known, there is no later refund, because this refund has just begun.
  */
 function leftFor(refundId: string, chargeId: string, state: PaymentState): number {
   const money = moneyOf(chargeId, state);

@@ -79,8 +79,8 @@ interface LostTables extends Arguments {
 }
 
 /**
- * The number modulo the number of choices selects the choice. The maximum is so large that all choices are about
- * equally probable.
+ * Maximum of a drawn `choice`, of which the remainder selects one of the possible choices. It is so large that all of
+ * them are about equally probable.
  */
 const MAX_CHOICE = 999_999;
 
