@@ -79,7 +79,7 @@ interface LostTables extends Arguments {
 }
 
 /**
- * Maximum of a drawn `choice`, of which the remainder selects one of the possible choices. It is so large that all of
+ * Maximum of a drawn `choice`, whose remainder selects one of the possible choices. It is so large that all of
  * them are about equally probable.
  */
 const MAX_CHOICE = 999_999;

@@ -1,5 +1,6 @@
 import { PutCommand } from '@aws-sdk/lib-dynamodb';
 import { expect, test } from '@jest/globals';
+import { LedgerRow } from '../../../../lambdas/kernel/contract/rows.ts';
 import { storedOperationId } from '../../../../lambdas/kernel/ids.ts';
 import { paymentRequest } from '../../../payments/payment-fixtures.ts';
 import { TABLES } from '../../tables.ts';
@@ -29,4 +30,19 @@ test('a stored response whose transition was lost in a restore violates an oracl
   harness.store.deleteRecord(operationId);
   Object.assign(world.world, { isRestoring: false });
   expect(world.atTheEnd()).not.toContain(ORACLE);
+});
+
+test('a chain without one of its transitions violates an oracle only after the recovery, which may name the chain', async () => {
+  const complete = new World();
+  const request = paymentRequest('torn');
+  await complete.pay(request);
+  const [, second] = complete.store.database.items(TABLES.ledger, `${LedgerRow.payment}${request.paymentId}`);
+  const restored = new World();
+  const world = watched(restored);
+  Object.assign(world.world, { isRestoring: true });
+  await restored.store.database.client.send(new PutCommand({ TableName: TABLES.ledger, Item: { ...second } }));
+  expect(world.now()).toEqual([]);
+  const restore = { atMs: restored.clock.nowMs(), lost: [], named: ['pay_other'] };
+  Object.assign(world.world, { isRestoring: false, restores: [restore] });
+  expect(world.now()).toContain('I8 append only');
 });

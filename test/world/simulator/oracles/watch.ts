@@ -58,15 +58,15 @@ export class Watch {
     const { payments, orders, changed, claims, world } = this.#seen;
     const found: Violation[] = [...this.#seen.takeWrong(), ...this.#overdue.take(), ...this.#readable()];
     const queued = queuedIn(world);
-    for (const id of changed) {
-      const payment = payments.get(id);
-      if (payment !== undefined) found.push(...checkPayment(id, payment), ...checkDecisions(world, id, payment));
-      const order = orders.get(id);
-      if (order !== undefined) found.push(...checkOrder(id, order, this.#seen));
-    }
-    changed.clear();
     // Until their recovery, restored tables can contain parts of transactions.
     if (!world.isRestoring) {
+      for (const id of changed) {
+        const payment = payments.get(id);
+        if (payment !== undefined) found.push(...checkPayment(id, payment), ...checkDecisions(world, id, payment));
+        const order = orders.get(id);
+        if (order !== undefined) found.push(...checkOrder(id, order, this.#seen));
+      }
+      changed.clear();
       for (const [id, chain] of payments) found.push(...checkQueued(id, chain, queued, claims));
       for (const [id, chain] of orders) found.push(...checkOrderQueued(id, chain, queued, this.#seen));
       found.push(...this.#open.afterStep(this.#seen));
