@@ -17,7 +17,7 @@ import { World, type WorldTools } from '../world/world.ts';
 const MINUTE_MS = 60_000;
 export const DAY_HOURS = 24;
 
-async function unanswered(): Promise<never> {
+export async function unanswered(): Promise<never> {
   throw new AmbiguousError('injected_ambiguity', 'the response is lost');
 }
 
@@ -63,7 +63,8 @@ export class OpenObjectsWorld extends World {
         asked: { kind: 'decision', ...asked },
       },
     );
-    if (outcome.kind !== 'first') throw new Error(`the decision was not made: ${JSON.stringify(outcome)}`);
+    if (outcome.kind !== 'first' || outcome.answer.status !== 200)
+      throw new Error(`the decision was not made: ${JSON.stringify(outcome)}`);
   }
 
   /** The processor's books cannot be read at the time of the decision. */

@@ -3,13 +3,12 @@
  * queue as long as it may still take money.
  */
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { AmbiguousError } from '../../lambdas/kernel/faults.ts';
 import { chargeOperation } from '../../lambdas/payments/ids.ts';
 import type { CreatePayment } from '../../lambdas/payments/use/create-payment.ts';
 import { resolveClaims } from '../../lambdas/resolving/use/resolve.ts';
 import { paymentRequest } from '../payments/payment-fixtures.ts';
 import { ALL_DUE } from '../support/due.ts';
-import { COURSES, DAY_HOURS, OpenObjectsWorld } from './open-objects-world.ts';
+import { COURSES, DAY_HOURS, OpenObjectsWorld, unanswered } from './open-objects-world.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -18,10 +17,6 @@ let world: OpenObjectsWorld;
 beforeEach(() => {
   world = new OpenObjectsWorld();
 });
-
-const unanswered = async (): Promise<never> => {
-  throw new AmbiguousError('injected_ambiguity', 'the response is lost');
-};
 
 /** @returns the charge id */
 async function rival(payment: CreatePayment, source: string): Promise<string> {
