@@ -6,6 +6,7 @@ import { PAYMENT_PATHS, PAYMENT_READ_PATHS } from '../../lambdas/payments/http/p
 import { idOfApiKey } from '../../lambdas/tenants/store/tenant-administration.ts';
 import { READ_ROUTES } from '../../lambdas/views/http/read-routes.ts';
 import { API_KEY, Api, as, OTHER_KEY, type Reply } from '../world/api.ts';
+import { withoutRequestId } from './replies.ts';
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 
@@ -14,12 +15,6 @@ let harness: Api;
 beforeEach(() => {
   harness = new Api();
 });
-
-function withoutRequestId({ status, body }: Reply) {
-  const { request_id: requestId, ...rest } = body;
-  expect(requestId).toMatch(/^req-\d+$/);
-  return { status, ...rest };
-}
 
 describe('an API key', () => {
   test('is refused with 401 if it is invalid, with the same body for every reason', async () => {

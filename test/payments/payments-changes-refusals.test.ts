@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test } from '@jest/globals';
 import { Scopes } from '../../lambdas/kernel/contract/api.ts';
 import { tenantId } from '../../lambdas/kernel/ids.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
+import { withoutRequestId } from './replies.ts';
 
 const UNKNOWN = 'a'.repeat(32);
 
@@ -17,11 +18,6 @@ const paid = async (body: Readonly<Record<string, unknown>> = {}) => {
   return String((payment as Record<string, unknown>)['id']);
 };
 const held = () => paid({ capture: 'manual' });
-
-function withoutRequestId({ status, body }: Reply) {
-  const { request_id: _requestId, ...rest } = body;
-  return { status, ...rest };
-}
 
 describe.each([
   ['capture', 'capture', held],

@@ -6,6 +6,7 @@ import { invariant } from '../../lambdas/kernel/invariant.ts';
 import { parsePaymentId } from '../../lambdas/payments/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, as, dataOf, OTHER_KEY, type Reply } from '../world/api.ts';
+import { meaning, withoutRequestId } from './replies.ts';
 
 const UNKNOWN_ID = `pay_${'a'.repeat(32)}`;
 const emptyBody = { event: { body: '' } };
@@ -44,16 +45,6 @@ function refundedAtProcessor(id: PaymentId): number {
 
 function withProcessor(processor: Partial<Processor>): Api {
   return harness.with({ processor: { ...harness.processor, ...processor } });
-}
-
-function meaning({ status, headers, text }: Reply) {
-  const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
-  return { status, headers: Object.fromEntries(rest), text };
-}
-
-function withoutRequestId({ status, body }: Reply) {
-  const { request_id: _requestId, ...rest } = body;
-  return { status, ...rest };
 }
 
 describe('a capture', () => {

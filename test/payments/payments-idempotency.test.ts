@@ -4,6 +4,7 @@ import { tenantId } from '../../lambdas/kernel/ids.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { Api, type Reply } from '../world/api.ts';
 import { createSandboxInProcess } from '../world/sandbox-in-process.ts';
+import { meaning } from './replies.ts';
 
 const DAY = 24 * 60 * 60 * 1_000;
 
@@ -15,11 +16,6 @@ beforeEach(() => {
 
 const chargesOf = ({ body }: Reply) => harness.processor.charges(String(body['id'])).length;
 const countsOfLast = () => harness.reports.at(-1)?.counts;
-
-function meaning({ status, headers, text }: Reply) {
-  const rest = Object.entries(headers).filter(([name]) => name !== 'Request-Id' && name !== 'Idempotency-Replayed');
-  return { status, headers: Object.fromEntries(rest), text };
-}
 
 describe('the idempotency key', () => {
   test('is required, and a request without it returns 400 and charges nothing', async () => {
