@@ -15,9 +15,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { Snapshots } from '../../local/snapshots.ts';
+import { NO_PROCESS } from './no-process.ts';
 
-/** Above the maximum process id. */
-const NO_PROCESS = 2 ** 30;
 let directory = '';
 let folder = '';
 let state = '';

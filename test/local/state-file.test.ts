@@ -12,9 +12,8 @@ import { ExitCode } from '../../cli/failure.ts';
 import { payonceProgram } from '../../cli/program.ts';
 import type { LocalAws } from '../../local/local-aws.ts';
 import { StateFile } from '../../local/state-file.ts';
+import { NO_PROCESS } from './no-process.ts';
 
-/** Above the maximum process id. */
-const NO_PROCESS = 2 ** 30;
 const RUNNING: LocalAws = {
   awsEndpoint: 'http://127.0.0.1:1',
   accessKeyId: 'PAYONCE',
