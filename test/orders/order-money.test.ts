@@ -6,7 +6,6 @@ import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import { changePayment } from '../../lambdas/payments/use/change-payment.ts';
-import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import type { Processor } from '../../lambdas/payments/use/processor.ts';
 import { resolveInquiries } from '../../lambdas/resolving/use/resolve.ts';
 import { callback, change, paymentRequest } from '../payments/payment-fixtures.ts';
@@ -258,19 +257,9 @@ describe('a reversal', () => {
     const { chargeId, refunds } = chargeOf(request);
     await harness.processor.inside.endRefund(String(refunds[0]?.refundId), 'failed');
     await deliver('evt_failed', chargeId);
-    const { store } = harness;
-    const silent: PaymentStore = {
-      claim: (claim) => store.claim(claim),
-      takeOver: (takeover) => store.takeOver(takeover),
-      commit: (commit) => store.commit(commit),
-      release: (operationId, owner) => store.release(operationId, owner),
-      readRecord: (operationId) => store.readRecord(operationId),
-      readPayment: (paymentId) => store.readPayment(paymentId),
-      readEnds: () => Promise.reject(new RetryableError('store_throttled', 'no')),
-      readNotes: (first) => store.readNotes(first),
-      listTransitions: () => Promise.reject(new RetryableError('store_throttled', 'no')),
-    };
-    await harness.resolveFor(1, { store: silent });
+    const throttled = () => Promise.reject(new RetryableError('store_throttled', 'no'));
+    const store = { ...harness.storeMethods(), readEnds: throttled, listTransitions: throttled };
+    await harness.resolveFor(1, { store });
     expect(await harness.store.openOrders(ALL_DUE)).toMatchObject([{ orderId: request.orderId }]);
     await harness.resolveFor(10);
     expect(await ended(request)).toEqual({ status: 'canceled', kept: 0 });

@@ -10,19 +10,8 @@ beforeEach(() => {
 });
 
 const apiWithClaim = (claim: PaymentStore['claim']) => {
-  const { store } = harness;
-  const failing: PaymentStore = {
-    claim,
-    takeOver: (takeover) => store.takeOver(takeover),
-    commit: (commit) => store.commit(commit),
-    release: (operationId, owner) => store.release(operationId, owner),
-    readRecord: (operationId) => store.readRecord(operationId),
-    readPayment: (paymentId) => store.readPayment(paymentId),
-    readEnds: (...ends) => store.readEnds(...ends),
-    readNotes: (first) => store.readNotes(first),
-    listTransitions: (paymentId, page) => store.listTransitions(paymentId, page),
-  };
-  return new Api({ store: failing, clock: harness.clock, processor: harness.processor });
+  const store = { ...harness.world.storeMethods(), claim };
+  return new Api({ store, clock: harness.clock, processor: harness.processor });
 };
 
 describe('a request while the processor cannot be called', () => {

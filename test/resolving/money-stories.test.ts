@@ -210,14 +210,7 @@ test('a refund is not resent while the payment cannot be read', async () => {
   let sends = 0;
   let isSilent = false;
   const silent: PaymentStore = {
-    claim: (claim) => store.claim(claim),
-    takeOver: (takeover) => store.takeOver(takeover),
-    commit: (commit) => store.commit(commit),
-    release: (operationId, owner) => store.release(operationId, owner),
-    readRecord: (operationId) => store.readRecord(operationId),
-    readPayment: (paymentId) => store.readPayment(paymentId),
-    readEnds: (...ends) => store.readEnds(...ends),
-    readNotes: (first) => store.readNotes(first),
+    ...harness.storeMethods(),
     listTransitions: (...page) =>
       isSilent ? Promise.reject(new RetryableError('store_throttled', 'no')) : store.listTransitions(...page),
   };
