@@ -1,32 +1,20 @@
 import { describe, expect, test } from '@jest/globals';
 import { storedOperationId } from '../../lambdas/kernel/ids.ts';
 import { decideChange, isRequestedBy, MAX_REFUNDS } from '../../lambdas/payments/domain/change.ts';
-import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
-import { create } from '../../lambdas/payments/domain/payment.ts';
-import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import type { PaymentState } from '../../lambdas/payments/domain/payment-state.ts';
 import type { ProcessorCharge } from '../../lambdas/payments/domain/processor-charge.ts';
 import { maySend } from '../../lambdas/payments/use/before-send.ts';
 import type { ChargeChange } from '../../lambdas/payments/use/processor.ts';
 import { disputed, refunded } from './paid-chain.ts';
-import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+import { paymentIdFor, pendingTransition, stateFrom } from './payment-fixtures.ts';
 
 const NOW_MS = 1_772_366_400_000;
 const ID = paymentIdFor('change');
 const OPERATION = storedOperationId('ref_new');
 const { payment } = pendingTransition(ID);
 const PAID: Fact = { kind: 'succeeded', chargeId: 'ch_1' };
-
-function given(...facts: readonly Fact[]): PaymentState {
-  return facts.reduce(
-    (state, fact) => {
-      const decision = decide(fact, state);
-      if (decision.kind !== 'append') throw new Error(`${fact.kind} changed nothing: ${decision.because}`);
-      return evolve(state, decision.draft);
-    },
-    stateAfter([create(payment)]),
-  );
-}
+const given = (...facts: readonly Fact[]) => stateFrom(payment, ...facts);
 
 const pending = (refundId: string, amountMinor: number): Fact =>
   ({ ...refunded(refundId, amountMinor), status: 'pending' }) as Fact;

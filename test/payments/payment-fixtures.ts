@@ -9,8 +9,8 @@ import type { CompletedRecord, OpenRecord } from '../../lambdas/once/domain/idem
 import type { ChangeCommand } from '../../lambdas/payments/domain/change.ts';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
-import { create } from '../../lambdas/payments/domain/payment.ts';
-import { stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { create, type Payment } from '../../lambdas/payments/domain/payment.ts';
+import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import type { Transition } from '../../lambdas/payments/domain/transition.ts';
 import { firstTransition, nextTransition, sealedNotes } from '../../lambdas/payments/domain/transition.ts';
 import { type ChangeKind, chargeOperation, deriveChangeId, derivePaymentId } from '../../lambdas/payments/ids.ts';
@@ -134,4 +134,15 @@ export function change(payment: CreatePayment, key: string, command: ChangeComma
 
 export function callback(eventId: string, chargeId: string, type = 'charge.changed'): CallbackEvent {
   return { processorName: 'sandbox', mode: 'test', eventId, type, chargeId };
+}
+
+export function stateFrom(created: Payment, ...facts: readonly Fact[]): PaymentState {
+  return facts.reduce(
+    (state, fact) => {
+      const decision = decide(fact, state);
+      if (decision.kind !== 'append') throw new Error(`${fact.kind} changed nothing: ${decision.because}`);
+      return evolve(state, decision.draft);
+    },
+    stateAfter([create(created)]),
+  );
 }

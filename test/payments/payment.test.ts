@@ -2,25 +2,16 @@ import { describe, expect, test } from '@jest/globals';
 import { decide } from '../../lambdas/payments/domain/decide.ts';
 import type { Fact } from '../../lambdas/payments/domain/facts.ts';
 import { create, freesReference, isUnresolved, type Payment } from '../../lambdas/payments/domain/payment.ts';
-import { evolve, type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
+import { type PaymentState, stateAfter } from '../../lambdas/payments/domain/payment-state.ts';
 import { type Posting, transfer } from '../../lambdas/payments/domain/posting.ts';
-import { paymentIdFor, pendingTransition } from './payment-fixtures.ts';
+import { paymentIdFor, pendingTransition, stateFrom } from './payment-fixtures.ts';
 
 const created = pendingTransition(paymentIdFor('core')).payment;
 const FAILURE = { code: 'card_declined', message: 'no' };
 const MINE = 'ch_1';
 const CREATED_AT_MS = 1_772_366_400_000;
 
-function given(...facts: readonly Fact[]): PaymentState {
-  return facts.reduce(
-    (state, fact) => {
-      const decision = decide(fact, state);
-      if (decision.kind !== 'append') throw new Error(`${fact.kind} changed nothing: ${decision.because}`);
-      return evolve(state, decision.draft);
-    },
-    stateAfter([create(created)]),
-  );
-}
+const given = (...facts: readonly Fact[]) => stateFrom(created, ...facts);
 
 function when(fact: Fact, state: PaymentState = given()) {
   const decision = decide(fact, state);
