@@ -17,6 +17,27 @@ export function freshOrder(changes: Partial<ChargeOrder> = {}): ChargeOrder {
   };
 }
 
+/** As the sandbox shows a charge that succeeded. */
+export const chargeFor = (order: ChargeOrder) => ({
+  id: 'ch_1',
+  object: 'charge',
+  livemode: false,
+  amount: order.amountMinor,
+  amount_captured: order.amountMinor,
+  amount_refunded: 0,
+  currency: order.currency,
+  capture: order.capture,
+  status: 'succeeded',
+  failure: null,
+  fee: null,
+  action_url: null,
+  void_reason: null,
+  refunds: [],
+  disputes: [],
+  metadata: { payment: order.paymentId, operation: order.operationId },
+  created: 1_767_225_600,
+});
+
 const PREFIXES = { capture: 'cap_', void: 'can_', refund: 'ref_' } as const;
 
 export function freshChange(order: ChargeOrder, chargeId: string, change: ChargeChange): ChangeOrder {

@@ -7,7 +7,7 @@ import { sandboxContract } from '../../lambdas/processors/sandbox/contract.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
 import { returnOperation } from '../../lambdas/resolving/ids.ts';
-import { freshChange, freshOrder } from '../orders/sandbox-orders.ts';
+import { chargeFor, freshChange, freshOrder } from '../orders/sandbox-orders.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { chargeIn, sandboxHarness } from '../sandbox/sandbox-harness.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
@@ -153,23 +153,9 @@ describe('for the changes of the sandbox client,', () => {
     ...changes,
   });
   const chargeWith = (changes: object = {}) => ({
-    id: 'ch_1',
-    object: 'charge',
-    livemode: false,
-    amount: order.amountMinor,
-    amount_captured: 0,
-    amount_refunded: 0,
-    currency: order.currency,
-    capture: order.capture,
+    ...chargeFor(order),
     status: 'authorized',
-    failure: null,
-    fee: null,
-    action_url: null,
-    void_reason: null,
-    refunds: [],
-    disputes: [],
-    metadata: { payment: order.paymentId, operation: order.operationId },
-    created: 1_767_225_600,
+    amount_captured: 0,
     ...changes,
   });
   const captured = { status: 'succeeded', amount_captured: 500 };

@@ -6,7 +6,7 @@ import type { ChargeOrder, Processor } from '../../lambdas/payments/use/processo
 import { sandboxContract } from '../../lambdas/processors/sandbox/contract.ts';
 import { createSandboxBooks } from '../../lambdas/processors/sandbox/sandbox-books.ts';
 import { createSandboxClient } from '../../lambdas/processors/sandbox/sandbox-client.ts';
-import { freshOrder } from '../orders/sandbox-orders.ts';
+import { chargeFor, freshOrder } from '../orders/sandbox-orders.ts';
 import { callSandbox } from '../sandbox/sandbox-calls.ts';
 import { listenOnLoopback, stopListening } from '../sandbox/sandbox-listen.ts';
 import { httpAnswer, type RawServer, serveRaw } from '../sandbox/sandbox-raw-server.ts';
@@ -34,26 +34,6 @@ describeProcessor('sandbox client over HTTP', sandboxContract.abilities, async (
     advance: (milliseconds) => sandbox.advance(milliseconds),
     [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
-});
-
-const chargeFor = (order: ChargeOrder) => ({
-  id: 'ch_1',
-  object: 'charge',
-  livemode: false,
-  amount: order.amountMinor,
-  amount_captured: order.amountMinor,
-  amount_refunded: 0,
-  currency: order.currency,
-  capture: order.capture,
-  status: 'succeeded',
-  failure: null,
-  fee: null,
-  action_url: null,
-  void_reason: null,
-  refunds: [],
-  disputes: [],
-  metadata: { payment: order.paymentId, operation: order.operationId },
-  created: 1_767_225_600,
 });
 
 describe('for the sandbox client,', () => {
