@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test } from '@jest/globals';
-import { type DeadLetter, type DeadLetters, storeOnce } from '../../lambdas/outbound/use/dead-letters.ts';
+import { type DeadLetters, storeOnce } from '../../lambdas/outbound/use/dead-letters.ts';
+import { deadLetter, keyOf } from './dead-letter-fixtures.ts';
 
 describe('a process that repeatedly gives up on one call', () => {
   let put: string[];
@@ -10,20 +11,11 @@ describe('a process that repeatedly gives up on one call', () => {
     put = [];
     isAway = false;
     deadLetters = storeOnce({
-      put: async ({ payload }) => {
+      put: async (one) => {
         if (isAway) throw new Error('away');
-        put.push((payload as { key: string }).key);
+        put.push(keyOf(one));
       },
     });
-  });
-
-  const deadLetter = (key: string): DeadLetter => ({
-    vendor: 'postmark',
-    operation: 'email.send',
-    payload: { key },
-    attempts: 1,
-    reason: 'postmark_account',
-    mayBeApplied: false,
   });
 
   test('stores only one dead letter for that call, and one for each other call', async () => {

@@ -8,6 +8,7 @@ import {
   redriveDeadLetters,
 } from '../../lambdas/outbound/use/redrive-dead-letters.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
+import { deadLetter, keyOf } from './dead-letter-fixtures.ts';
 import { MemoryDeadLetterStore } from './memory-dead-letter-store.ts';
 
 class Died extends Error {}
@@ -26,15 +27,6 @@ describe('dead letters', () => {
     reported = [];
   });
 
-  const deadLetter = (key: string): DeadLetter => ({
-    vendor: 'postmark',
-    operation: 'email.send',
-    payload: { key },
-    attempts: 1,
-    reason: 'postmark_account',
-    mayBeApplied: false,
-  });
-  const keyOf = ({ payload }: DeadLetter) => (payload as { key: string }).key;
   const apply = async (one: DeadLetter): Promise<CallMadeAgain> => {
     if (!applied.includes(keyOf(one))) applied.push(keyOf(one));
     return { kind: 'applied' };
