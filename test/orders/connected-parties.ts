@@ -1,5 +1,6 @@
 import { createMailer } from '../../lambdas/orders/parties/mailer.ts';
 import { createPostmark, probePostmark } from '../../lambdas/orders/parties/postmark.ts';
+import type { PartiesConfig } from '../../lambdas/orders/parties/settings.ts';
 import { probeShop } from '../../lambdas/orders/parties/shop-call.ts';
 import { CREDITS_PATH, createShopReferrals } from '../../lambdas/orders/parties/shop-referrals.ts';
 import { createShopStock, STOCK_PATH } from '../../lambdas/orders/parties/shop-stock.ts';
@@ -9,6 +10,17 @@ import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts'
 import type { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import type { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
+import { TABLES } from '../world/tables.ts';
+
+export const REAL_PARTIES: PartiesConfig = {
+  shopUrl: 'https://shop.example',
+  secrets: { shopSigningKey: 'shop-key', postmarkToken: 'postmark-token' },
+  postmark: { url: 'https://mail.example', from: 'shop@shop.example' },
+  emailsPerRecipient: 20,
+  registryTable: TABLES.registry,
+  deadLettersQueueUrl: 'https://queue.example',
+  delayedCallsQueueUrl: 'https://queue.example/delayed',
+};
 
 const MAX_LAG_MS = 30_000;
 

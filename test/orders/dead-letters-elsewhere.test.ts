@@ -17,9 +17,8 @@ import { makeDelayedCall } from '../../lambdas/outbound/use/delayed-call.ts';
 import type { PaymentStore } from '../../lambdas/payments/use/payment-store.ts';
 import { MemoryDeadLetterStore } from '../outbound/memory-dead-letter-store.ts';
 import { chainOfPaid, eventsOfPaid, ledgerOf } from '../payments/paid-chain.ts';
-import { TABLES } from '../world/tables.ts';
 import { World } from '../world/world.ts';
-import { connectParties } from './connected-parties.ts';
+import { connectParties, REAL_PARTIES } from './connected-parties.ts';
 import { orderRequest } from './order-fixtures.ts';
 
 const SECRET = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
@@ -48,16 +47,6 @@ const real: SendRequest = async ({ method, url, body = '{}' }) => {
       ? [200, { ErrorCode: 0, Message: 'OK', MessageID: 'mail-1' }]
       : [201, { object: 'credit', id: 'credit-1', order, amount, currency }];
   return { status, retryAfter: null, headers: new Headers(), text: JSON.stringify(answer) };
-};
-
-const REAL_PARTIES: PartiesConfig = {
-  shopUrl: 'https://shop.example',
-  secrets: { shopSigningKey: 'shop-key', postmarkToken: 'postmark-token' },
-  postmark: { url: 'https://mail.example', from: 'shop@shop.example' },
-  emailsPerRecipient: 20,
-  registryTable: TABLES.registry,
-  deadLettersQueueUrl: 'https://queue.example',
-  delayedCallsQueueUrl: 'https://queue.example/delayed',
 };
 
 const SANDBOX: PartiesConfig = { ...REAL_PARTIES, secrets: { sandbox: 'sandbox-access' } };

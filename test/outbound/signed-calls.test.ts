@@ -10,12 +10,12 @@ import type { HttpCall, SendRequest } from '../../lambdas/outbound/http-call.ts'
 import { signedCalls } from '../../lambdas/outbound/signed-calls.ts';
 import { connectProcessors } from '../../lambdas/processors/configured-processors.ts';
 import { external } from '../../lambdas/processors/sandbox/descriptor.ts';
+import { REAL_PARTIES } from '../orders/connected-parties.ts';
 import { orderRequest } from '../orders/order-fixtures.ts';
 import { freshOrder } from '../orders/sandbox-orders.ts';
 import { countingEntropy } from '../support/counting-entropy.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
-import { TABLES } from '../world/tables.ts';
 
 /** A secret as Secrets Manager generates it. */
 const GENERATED = 'aB3dE6gH9jK2mN5pQ8rS1tU4vW7xY0zA';
@@ -128,15 +128,6 @@ test('every call to the shop is signed with the shop’s secret', async () => {
   const gauge = { addMetric: () => undefined };
   const singleMetric = () => ({ ...gauge, addDimension: () => undefined });
   const silent = { ...gauge, publishStoredMetrics: () => undefined, singleMetric };
-  const config = {
-    shopUrl: 'https://shop.example',
-    secrets: { shopSigningKey: 'shop-key', postmarkToken: 'postmark-token' },
-    postmark: { url: 'https://mail.example', from: 'shop@shop.example' },
-    emailsPerRecipient: 20,
-    registryTable: TABLES.registry,
-    deadLettersQueueUrl: 'https://queue.example',
-    delayedCallsQueueUrl: 'https://queue.example/delayed',
-  };
   const tools = {
     documents: new Stores(clock).database.client,
     sqs: (settings: SQSClientConfig = {}) => new SQSClient({ region: 'eu-west-1', ...settings }),
@@ -148,9 +139,9 @@ test('every call to the shop is signed with the shop’s secret', async () => {
     instruments: { ...systemInstruments, metrics: () => silent },
     send,
   };
-  const { stock, referrals, ordersOf } = await configuredParties(config, tools);
+  const { stock, referrals, ordersOf } = await configuredParties(REAL_PARTIES, tools);
   expect(ordersOf).toBe('live');
-  const sandbox = await configuredParties({ ...config, secrets: { sandbox: 'sandbox' } }, tools);
+  const sandbox = await configuredParties({ ...REAL_PARTIES, secrets: { sandbox: 'sandbox' } }, tools);
   expect(sandbox.ordersOf).toBe('test');
   const operationId = storedOperationId('step');
   const { orderId } = orderRequest('k');
