@@ -1,19 +1,17 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { type OrderId, storedOperationId } from '../../lambdas/kernel/ids.ts';
-import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/parties/bigcommerce-stock.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { ReservationOrder, StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
-import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import type { OnGivenUp } from '../../lambdas/outbound/outbound-calls.ts';
-import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import type { SendingClaims } from '../../lambdas/outbound/use/sending-claims.ts';
 import { SimulatedClock } from '../support/simulated-clock.ts';
 import { sliceOf } from '../support/slice.ts';
 import { Stores } from '../world/stores.ts';
 import { World } from '../world/world.ts';
-import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
+import { type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
+import { connectBigCommerce } from './connected-bigcommerce.ts';
 import type { Trouble } from './postmark-double.ts';
 import {
   AMBIGUOUS_FAULTS,
@@ -49,27 +47,16 @@ describe('the inventory of a BigCommerce store', () => {
   const connect = (
     held: SendingClaims = claims,
     trouble?: Trouble,
-    { token = BIGCOMMERCE_TOKEN, givenUp = 'delay' }: { token?: string; givenUp?: OnGivenUp } = {},
+    changes: { token?: string; givenUp?: OnGivenUp } = {},
   ): StockKeeper => {
-    const access = { url: server.store, token: async () => token, send: callOnce };
     const keep = { put: async (deadLetter: DeadLetter) => void deadLetters.push(deadLetter) };
-    const policy = createOutboundPolicy({
-      vendor: 'stock',
+    return connectBigCommerce({
+      server,
       clock,
-      entropy: { fraction: () => 1 },
-      observer: { count: () => {} },
-      deadLetters: keep,
-      timeoutMs: timeoutFor(trouble),
-      probe: (limit) => probeBigCommerce('stock', access, limit, clock.nowMs()),
-    });
-    return createBigCommerceStock({
-      ...access,
-      locationId: LOCATION,
-      policy,
       claims: held,
       deadLetters: keep,
-      clock,
-      givenUp,
+      timeoutMs: timeoutFor(trouble),
+      ...changes,
     });
   };
   const reserve = (stock = connect(), more: Partial<ReservationOrder> = {}) =>

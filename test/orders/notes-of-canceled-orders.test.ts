@@ -4,16 +4,14 @@ import { receiveCallback } from '../../lambdas/callbacks/receive-callback.ts';
 import { RetryableError } from '../../lambdas/kernel/faults.ts';
 import { systemDigest } from '../../lambdas/kernel/platform/platform.ts';
 import { paymentOfOrder } from '../../lambdas/orders/ids.ts';
-import { createBigCommerceStock, probeBigCommerce } from '../../lambdas/orders/parties/bigcommerce-stock.ts';
 import { makeAgain } from '../../lambdas/orders/parties/make-again.ts';
 import type { CreateOrder } from '../../lambdas/orders/use/create-order.ts';
 import type { StockKeeper } from '../../lambdas/orders/use/order-parties.ts';
-import { callOnce } from '../../lambdas/outbound/http-call.ts';
 import type { OnGivenUp } from '../../lambdas/outbound/outbound-calls.ts';
-import { createOutboundPolicy } from '../../lambdas/outbound/outbound-policy.ts';
 import type { DeadLetter } from '../../lambdas/outbound/use/dead-letters.ts';
 import { World } from '../world/world.ts';
-import { BIGCOMMERCE_TOKEN, type BigCommerceDouble, LOCATION, serveBigCommerce } from './bigcommerce-double.ts';
+import { type BigCommerceDouble, serveBigCommerce } from './bigcommerce-double.ts';
+import { connectBigCommerce } from './connected-bigcommerce.ts';
 import { orderRequest } from './order-fixtures.ts';
 
 let world: World;
@@ -30,20 +28,10 @@ afterEach(async () => {
 });
 
 function bigCommerce(givenUp: OnGivenUp = 'delay'): StockKeeper {
-  const { clock } = world;
-  const access = { url: server.store, token: async () => BIGCOMMERCE_TOKEN, send: callOnce };
+  const { clock, store } = world;
   const keep = { put: async (deadLetter: DeadLetter) => void deadLetters.push(deadLetter) };
-  const policy = createOutboundPolicy({
-    vendor: 'stock',
-    clock,
-    entropy: { fraction: () => 1 },
-    observer: { count: () => {} },
-    deadLetters: keep,
-    timeoutMs: 5_000,
-    probe: (limit) => probeBigCommerce('stock', access, limit, clock.nowMs()),
-  });
-  const claims = world.store.sendingClaims('stock');
-  return createBigCommerceStock({ ...access, locationId: LOCATION, policy, claims, deadLetters: keep, clock, givenUp });
+  const claims = store.sendingClaims('stock');
+  return connectBigCommerce({ server, clock, claims, deadLetters: keep, timeoutMs: 5_000, givenUp });
 }
 
 const taken = () => server.adjustments.map(({ items }) => items[0]?.quantity);
