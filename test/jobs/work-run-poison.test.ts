@@ -10,17 +10,28 @@ import { SimulatedClock } from '../support/simulated-clock.ts';
 import { Stores } from '../world/stores.ts';
 import { countingJob, LONG_JOB_ID, recordingObserver, recordOf } from './job-fixtures.ts';
 
+async function acceptedOnWorker() {
+  const clock = new SimulatedClock();
+  const runs = new Stores(clock).jobRuns;
+  const observer = recordingObserver();
+  const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
+  await runs.accept(recordOf(accepted), accepted);
+  const read = () => runs.readRun(LONG_JOB_ID, accepted.runId);
+  const tools = { runner: idempotentRunner, runs, observer, clock, tasks: { enqueue: async () => undefined } };
+  const work = async (job: Job) => {
+    const { version = 1 } = (await read()) ?? {};
+    return workRun({ ...tools, jobs: { [LONG_JOB_ID]: job } }, { ...accepted, version }, 1);
+  };
+  return { clock, observer, read, work };
+}
+
 /** The argument of `make` simulates a crash of the worker: the call never returns, and the message is redelivered. */
 async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
   readonly run: JobRun;
   readonly deaths: number;
   readonly counts: Readonly<Record<string, number>>;
 }> {
-  const clock = new SimulatedClock();
-  const runs = new Stores(clock).jobRuns;
-  const observer = recordingObserver();
-  const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
-  await runs.accept(recordOf(accepted), accepted);
+  const { clock, observer, read, work } = await acceptedOnWorker();
   let deaths = 0;
   for (let delivery = 0; delivery < 500; delivery += 1) {
     const death = Promise.withResolvers<'dead'>();
@@ -28,20 +39,11 @@ async function deliver(make: (die: () => Promise<never>) => Job): Promise<{
       death.resolve('dead');
       return new Promise<never>(() => undefined);
     });
-    const tools = {
-      runner: idempotentRunner,
-      runs,
-      observer,
-      clock,
-      tasks: { enqueue: async () => undefined },
-      jobs: { [LONG_JOB_ID]: job },
-    };
-    const { version = 1 } = (await runs.readRun(LONG_JOB_ID, accepted.runId)) ?? {};
-    if ((await Promise.race([workRun(tools, { ...accepted, version }, 1), death.promise])) === 'dead') {
+    if ((await Promise.race([work(job), death.promise])) === 'dead') {
       deaths += 1;
       clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000);
     }
-    const run = await runs.readRun(LONG_JOB_ID, accepted.runId);
+    const run = await read();
     if (run !== undefined && run.endedAtMs !== undefined) return { run, deaths, counts: observer.counts };
   }
   throw new Error('the run does not end');
@@ -79,11 +81,7 @@ test('a run fails if the read of a page crashes every worker', async () => {
 });
 
 test('no item is skipped while a page cannot be read for minutes, because no item crashed a worker', async () => {
-  const clock = new SimulatedClock();
-  const runs = new Stores(clock).jobRuns;
-  const observer = recordingObserver();
-  const accepted = acceptedRun(LONG_JOB_ID, clock.nowMs(), clock.nowMs());
-  await runs.accept(recordOf(accepted), accepted);
+  const { clock, observer, read, work } = await acceptedOnWorker();
   const backMs = clock.nowMs() + 5 * JOB_MESSAGE_HIDDEN_SECONDS * 1000;
   const items = countingJob(3);
   const job: Job = {
@@ -93,19 +91,10 @@ test('no item is skipped while a page cannot be read for minutes, because no ite
       return items.page(...asked);
     },
   };
-  const tools = {
-    runner: idempotentRunner,
-    runs,
-    observer,
-    clock,
-    tasks: { enqueue: async () => undefined },
-    jobs: { [LONG_JOB_ID]: job },
-  };
   for (let delivery = 0; delivery < 12; delivery += 1) {
-    const { version = 1 } = (await runs.readRun(LONG_JOB_ID, accepted.runId)) ?? {};
-    await workRun(tools, { ...accepted, version }, 1).catch(() => clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000));
+    await work(job).catch(() => clock.advance(JOB_MESSAGE_HIDDEN_SECONDS * 1000));
   }
-  expect(await runs.readRun(LONG_JOB_ID, accepted.runId)).toMatchObject({
+  expect(await read()).toMatchObject({
     status: 'failed',
     reason: 'page_unreadable: books_away',
     skipped: [],
