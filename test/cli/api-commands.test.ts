@@ -40,10 +40,7 @@ const server = apiServer(
 beforeAll(async () => {
   url = await listenOnLoopback(server);
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  await stopListening(server);
-});
+afterAll(() => stopListening(server));
 beforeEach(() => {
   harness = new Api();
   outage = [];
@@ -314,10 +311,7 @@ describe('payonce listen', () => {
   beforeAll(async () => {
     receiver = await listenOnLoopback(shop);
   });
-  afterAll(async () => {
-    shop.closeAllConnections();
-    await stopListening(shop);
-  });
+  afterAll(() => stopListening(shop));
   beforeEach(() => {
     received.length = 0;
     answers = [];

@@ -37,10 +37,7 @@ let address: string;
 beforeAll(async () => {
   address = await listenOnLoopback(server);
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  await stopListening(server);
-});
+afterAll(() => stopListening(server));
 
 type Ask = Subject['ask'];
 type Part = Readonly<Record<string, unknown>>;
@@ -269,7 +266,6 @@ test.each([
     const receiving = await listenForCallbacks(async () => 200, 0);
     const { port } = receiving.address() as AddressInfo;
     const { status } = await fetch(`http://127.0.0.1:${port}/`, { method: 'POST', body: Buffer.alloc(bytes) });
-    receiving.closeAllConnections();
     await stopListening(receiving);
     expect(status).toBe(expected);
   },
@@ -305,7 +301,6 @@ describe('the example of a third-party processor', () => {
         { from: 'user' },
       )
       .finally(() => clearInterval(calling));
-    processor.closeAllConnections();
     await stopListening(processor);
 
     // The example's own requests also have time limits, so the list can contain further limits.

@@ -28,10 +28,7 @@ beforeAll(async () => {
   endpoint = await listenOnLoopback(server);
 });
 afterEach(() => setPeakRates());
-afterAll(async () => {
-  server.closeAllConnections();
-  await stopListening(server);
-});
+afterAll(() => stopListening(server));
 
 test('a command spreads rows over as many shards as the functions of its deployment do', async () => {
   more = { [StackOutput.peakRates]: JSON.stringify([{ from: '2026-03-01', ...PEAK }]) };

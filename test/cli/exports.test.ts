@@ -34,7 +34,6 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   rmSync(directory, { recursive: true });
-  server.closeAllConnections();
   await stopListening(server);
 });
 beforeEach(async () => {

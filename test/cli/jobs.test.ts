@@ -16,10 +16,7 @@ const server = apiServer(() => harness);
 beforeAll(async () => {
   url = await listenOnLoopback(server);
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  await stopListening(server);
-});
+afterAll(() => stopListening(server));
 beforeEach(() => {
   harness = new Api();
   printed = [];
@@ -125,7 +122,6 @@ describe('payonce jobs', () => {
       });
       expect(printed).toEqual([]);
     } finally {
-      other.closeAllConnections();
       await stopListening(other);
     }
   });

@@ -100,10 +100,7 @@ const server = createServer((request, response) => {
 beforeAll(async () => {
   endpoint = await listenOnLoopback(server);
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  await stopListening(server);
-});
+afterAll(() => stopListening(server));
 const { env } = process;
 afterEach(() => {
   process.env = env;

@@ -37,10 +37,7 @@ let faults: unknown[];
 beforeAll(async () => {
   apiUrl = `${await listenOnLoopback(server)}/live`;
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  await stopListening(server);
-});
+afterAll(() => stopListening(server));
 beforeEach(() => {
   site.harness = new Api();
   site.asked = [];

@@ -59,7 +59,6 @@ beforeAll(async () => {
 
 afterAll(async () => {
   client.destroy();
-  server.closeAllConnections();
   await stopListening(server);
 });
 

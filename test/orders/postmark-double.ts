@@ -43,7 +43,6 @@ export class TroubledServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.closeAllConnections();
     await stopListening(this.#server);
   }
 

@@ -116,10 +116,7 @@ export async function serveStripe(options: StripeDoubleOptions = {}): Promise<St
     event: (type, object) => double.event(type, object),
     intentsOf: (paymentId) =>
       [...double.books.intents.values()].filter(({ metadata }) => metadata['payment'] === paymentId),
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await stopListening(server);
-    },
+    [Symbol.asyncDispose]: () => stopListening(server),
   };
 }
 

@@ -1,3 +1,4 @@
+import { Server as HttpServer } from 'node:http';
 import type { Server } from 'node:net';
 
 /** @returns the base URL */
@@ -11,8 +12,9 @@ export async function listenOnLoopback(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** All connections must already be closed. */
+/** Closes the connections of an HTTP server. Those of another server must already be closed. */
 export async function stopListening(server: Server): Promise<void> {
+  if (server instanceof HttpServer) server.closeAllConnections();
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
   });

@@ -51,10 +51,7 @@ export async function serveReceiver(): Promise<Receiver> {
     arrivals,
     statuses,
     onArrival: async () => {},
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await stopListening(server);
-    },
+    [Symbol.asyncDispose]: () => stopListening(server),
   };
   return receiver;
 }

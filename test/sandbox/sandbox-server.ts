@@ -25,10 +25,7 @@ export async function serveSandbox(handler: SandboxHandler): Promise<SandboxServ
   return {
     url,
     requests,
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await stopListening(server);
-    },
+    [Symbol.asyncDispose]: () => stopListening(server),
   };
 }
 

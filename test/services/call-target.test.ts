@@ -42,10 +42,7 @@ let url: string;
 beforeAll(async () => {
   url = await listenOnLoopback(server);
 });
-afterAll(async () => {
-  server.closeAllConnections();
-  await stopListening(server);
-});
+afterAll(() => stopListening(server));
 beforeEach(() => {
   asked = [];
   answers = [];

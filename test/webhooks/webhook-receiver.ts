@@ -31,10 +31,7 @@ export async function serveWebhookReceiver(certificate?: SelfMadeCertificate): P
     port: Number(new URL(base).port),
     arrivals,
     respond: (response) => response.writeHead(204).end(),
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await stopListening(server);
-    },
+    [Symbol.asyncDispose]: () => stopListening(server),
   };
   return receiver;
 }

@@ -45,10 +45,7 @@ export async function serveTillhouse({ shop, key, sealSecret }: Keys): Promise<T
       const body = JSON.stringify({ notice: `n-${saleId}`, sale: saleId, what: 'sale.paid' });
       return { body, headers: { 'Till-Seal': seal(sealSecret, Math.floor(nowMs / 1_000), Buffer.from(body)) } };
     },
-    [Symbol.asyncDispose]: async () => {
-      server.closeAllConnections();
-      await stopListening(server);
-    },
+    [Symbol.asyncDispose]: () => stopListening(server),
   };
 }
 
