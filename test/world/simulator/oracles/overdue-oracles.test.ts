@@ -5,6 +5,7 @@ import { commissionDueKey } from '../../../../lambdas/follow-ups/commission-rows
 import { acceptedRun } from '../../../../lambdas/jobs/domain/job-run.ts';
 import { runRow } from '../../../../lambdas/jobs/store/job-items.ts';
 import { IdempotencyRow } from '../../../../lambdas/kernel/contract/rows.ts';
+import { RegistryTable } from '../../../../lambdas/kernel/contract/tables.ts';
 import { type OrderId, tenantId } from '../../../../lambdas/kernel/ids.ts';
 import type { Item } from '../../../../lambdas/kernel/platform/items.ts';
 import { systemDigest } from '../../../../lambdas/kernel/platform/platform.ts';
@@ -165,6 +166,15 @@ test('an entry becomes overdue although other queues fail in each run', async ()
   await put(inquiryItem(TABLES, inquiry()).Put?.Item ?? {});
   for (let runs = 0; runs < 4; runs += 1)
     await run('resolve', { failed: 1, skipped: ['claims'], failedItems: ['returns'] });
+  expect(world.now()).toContain(ORACLE);
+});
+
+test('an orphan that is due for the last time becomes overdue only after the clock of a slow run has reached this time', async () => {
+  const nowMs = harness.clock.nowMs();
+  await put({ ...QUEUES['orphans']?.row(nowMs - DAY_MS), [RegistryTable.queuesIndex.sortKey]: nowMs });
+  for (let runs = 0; runs < 9; runs += 1) await run('retry-orphans');
+  expect(world.now()).not.toContain(ORACLE);
+  for (let runs = 0; runs < 3; runs += 1) await run('retry-orphans');
   expect(world.now()).toContain(ORACLE);
 });
 

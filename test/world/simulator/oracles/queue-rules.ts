@@ -94,16 +94,20 @@ const { partitionKey: QUEUE, sortKey: LOOK } = RegistryTable.queuesIndex;
 const { partitionKey: DUE_IN, sortKey: SWEEP_AT } = RegistryTable.dueIndex;
 const { partitionKey: OPEN_SHARD, sortKey: CLAIM_DUE } = IdempotencyTable.openClaimsIndex;
 
+interface Listed {
+  readonly job: string;
+  readonly sweep: string;
+  readonly kindOf: (row: Item) => unknown;
+  readonly since: string;
+  /** Wait after which a run gives the entry up. The run compares this time with its own clock, which may be slow. */
+  readonly untilAgeMs?: number;
+}
+
 /**
  * By row prefix. `sweep` is the job item that reads the queue; `since` is the attribute with the start of an entry's
  * wait.
  */
-const LISTED: Readonly<
-  Record<
-    string,
-    { readonly job: string; readonly sweep: string; readonly kindOf: (row: Item) => unknown; readonly since: string }
-  >
-> = {
+const LISTED: Readonly<Record<string, Listed>> = {
   [RegistryRow.inquiry]: {
     job: 'resolve',
     sweep: 'inquiries',
@@ -117,6 +121,7 @@ const LISTED: Readonly<
     sweep: 'orphans',
     kindOf: ({ isForeign }) => (isForeign === true ? 'foreign' : 'answer'),
     since: 'receivedAtMs',
+    untilAgeMs: DAY_MS,
   },
 };
 
@@ -144,13 +149,15 @@ export function placeOf(row: Item, nowMs: number): Place | 'nowhere' | undefined
   if (listed !== undefined) {
     const { [QUEUE]: queue, [LOOK]: dueAtMs } = row;
     if (typeof queue !== 'string' || typeof dueAtMs !== 'number') return 'nowhere';
-    const latestMs = lookedAtBy(String(listed.kindOf(row)), numberOf(row, listed.since), nowMs);
+    const sinceMs = numberOf(row, listed.since);
+    const latestMs = lookedAtBy(String(listed.kindOf(row)), sinceMs, nowMs);
+    const isLast = listed.untilAgeMs !== undefined && dueAtMs >= sinceMs + listed.untilAgeMs;
     return {
       job: listed.job,
       sweep: listed.sweep,
       queue: queueNamed(queue),
       dueAtMs,
-      handledFromMs: dueAtMs,
+      handledFromMs: isLast ? dueAtMs + MAX_SKEW_MS : dueAtMs,
       latestMs,
       isPostponed: true,
     };
