@@ -5,7 +5,7 @@ import { basename, join } from 'node:path';
 import { bundle } from '../lib/lambda-code.ts';
 import { inTurns, type Turns } from './start.ts';
 
-/** Parts of the CPU time, in the order of the page: the owner of the running code, or compilation by V8. */
+/** Owners of the running code, in the order of the table. `compilation` is V8's of modules; `V8` is the rest of V8. */
 const PARTS = ['AWS SDK', 'Payonce', 'zod', 'Powertools', 'other packages', 'Node.js', 'compilation', 'V8'] as const;
 type Part = (typeof PARTS)[number];
 export type Owner = Exclude<Part, 'Node.js' | 'compilation' | 'V8'>;

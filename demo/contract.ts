@@ -29,7 +29,7 @@ export const SHOP_CALLBACK_PARAMETER = '/payonce-demo/callback-address';
 /** The path is relative to the shop's address. */
 export const SHOP_CALLBACK_PATH = '/callbacks';
 
-/** Enough for a race, few enough for a laptop. Throttled callers retry. */
+/** Reserved concurrency: enough for a race, few enough for a laptop. Throttled callers retry. */
 export const SHOP_AT_ONCE = 10;
 
 export const SHOP_EVENT_SOURCE = 'naive-shop';

@@ -89,7 +89,7 @@ const AUTHORITY = 'payonce:authority';
 const PORT = 'payonce:postgresPort';
 const SHARDS = 'payonce:postgresShards';
 
-/** The secret contains the port of the server. */
+/** Sets no port, because the secret contains the port of the server. */
 const POSTGRES_CONTEXT: CdkApp['context'] = {
   [AUTHORITY]: 'postgres',
   'payonce:postgresHost': SERVER_HOST,

@@ -25,8 +25,8 @@ export function paymentOfOrder(digest: Digest, orderId: OrderId): PaymentId {
 }
 
 /**
- * @param attempt from 1. A further attempt begins only after the previous attempt has provably not reversed the whole
- * payment
+ * @param attempt from 1. The next attempt begins only when it is certain that the previous one did not reverse the
+ * whole payment
  */
 export function reversalOfOrder(
   digest: Digest,

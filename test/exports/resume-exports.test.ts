@@ -105,7 +105,7 @@ describe('an export with unreadable rows', () => {
       world.clock.advance(MINUTE_MS);
       world.woken.length = 0;
       await sweep(world);
-      // Lambda retries, and readers of the export repeatedly start writers.
+      // Lambda retries a failed writer, and readers of the export start further writers.
       for (let writer = 0; writer < 5; writer += 1)
         if ((await read()) !== 'failed') await die(world, key, false).catch(() => undefined);
     }

@@ -214,7 +214,7 @@ describe('fault alarms', () => {
     expect(alarms.filter((alarm) => !FAULTS.some((fault) => isOf(alarm, fault)))).toEqual([]);
   });
 
-  test('evaluate 5 minutes of a job metric, or 15 minutes of failures of frequent jobs', () => {
+  test('evaluate 5 minutes of a job metric, but 15 minutes of failures of jobs that run every few minutes', () => {
     const periods = alarms
       .filter(({ MetricName = '' }) => MetricName.startsWith('job_'))
       .map(({ MetricName, Dimensions, EvaluationPeriods, Period }) => [

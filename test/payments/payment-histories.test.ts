@@ -71,7 +71,7 @@ class NaiveWorld extends PaymentWorld {
 
 const KEPT_A_DAY = 24 * 60 * 60_000;
 
-describe('the guarantees of a payment, its retry and a rival', () => {
+describe('the guarantees of a payment and its retry', () => {
   // Single faults with a processor that accepts the charge are covered by the histories with pairs of faults.
   test('hold with one fault at any call if the processor fails once, does not respond or sends a malformed response', async () => {
     for (const source of ['tok_flaky', 'tok_malformed', 'tok_timeout_charged', 'tok_timeout_not_charged']) {

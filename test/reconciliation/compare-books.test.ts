@@ -130,7 +130,7 @@ describe('a charge of a payment, after its metadata was changed,', () => {
     expect(found.get(other)).toMatchObject({ processorMinor: 2000, ledgerMinor: 1000 });
   });
 
-  test('is a mismatch even if the metadata names only another operation, and the amounts are equal', async () => {
+  test('is a mismatch if only the operation in its metadata differs, even though the amounts are equal', async () => {
     const [payment, other] = [await harness.paid('k-1'), await harness.paid('k-2')];
     const { chargeId } = harness.chargeOf(payment);
     await harness.inside.correct(chargeId, { metadata: { payment, operation: other } });

@@ -97,7 +97,7 @@ export async function workRun(tools: WorkRunTools, message: JobMessage, receives
   });
 }
 
-/** The run's row serves as the record, and the token of the job lock fences earlier owners. */
+/** The run's row is the operation's record, and the token of the job lock fences earlier owners. */
 interface ClaimedPage {
   /** `attempts` includes this attempt. */
   readonly run: JobRun;

@@ -23,7 +23,7 @@ const reservation = z.object({
   status: z.enum(['reserved', 'released']),
 });
 
-/** The shop keeps idempotency keys permanently. */
+/** The shop keeps idempotency keys permanently, so that however late a retry is, it takes effect once. */
 export function createShopStock(options: ShopOptions): StockKeeper {
   const { policy, givenUp = 'throw' } = options;
   const { vendor } = policy;

@@ -44,8 +44,8 @@ export function isOpenInChain(chargeId: string, { refunds, disputes }: PaymentSt
 }
 
 /**
- * The charge needs no separate queue entry if the payment already waits for it, or if it is authorized, because it is
- * then in the queue of holds or in the queue of returns.
+ * The charge needs no separate queue entry if the payment already waits for it. An authorized charge needs none if the
+ * payment is `requires_capture` for it (queue of holds), or if it is an authorized stray charge (queue of returns).
  */
 function isChargeOpen({ chargeId, status }: ProcessorCharge, { payment, strayCharges }: PaymentState): boolean {
   const isOwn = chargeId === payment.chargeId;

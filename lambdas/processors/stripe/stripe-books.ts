@@ -90,7 +90,7 @@ async function disputesOf(call: CallStripe, intentId: string, left: TimeLeft) {
 
 // ---------------------------------------------------------------------------------------------------------- the list by time
 
-/** The longest window of 31 days is one second long after 22 halvings. */
+/** After 22 halvings, even the longest window, 31 days, is one second long. */
 const MAX_HALVINGS = 25;
 /** For most accounts, Stripe's rate limit allows fewer intents per second than fit on one page. */
 const MAX_PAGES_OF_A_SECOND = 20;
