@@ -188,7 +188,7 @@ ${rows([authority.dynamodb, authority.postgres, authority.rocketRides], ({ progr
 A duplicate of an effect that waits for the row of the first gets its response ${authority.duplicateMs.toFixed(1)} ms after the start of the commit (median). With DynamoDB it is answered
 \`409\`, or asks again.
 
-A replay in a new process runs ${roundTrips(authority.coldReplay.cached)} with \`ReplayCache\`, and ${roundTrips(authority.coldReplay.uncached)} without it. With it, the replay takes ${authority.coldReplay.timeRatio.toFixed(2)} times as long here, where DynamoDB is an emulator; what it saves is the database's work.
+A replay in a new process runs ${roundTrips(authority.coldReplay.cached)} with \`ReplayCache\`, and ${roundTrips(authority.coldReplay.uncached)} without it. On this machine, where DynamoDB is an emulator, a replay with it takes ${authority.coldReplay.timeRatio.toFixed(2)} times as long as without it.
 
 ## The start and the weight
 
