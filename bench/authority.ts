@@ -50,15 +50,8 @@ export interface AuthorityCosts {
    * milliseconds.
    */
   readonly duplicateMs: number;
-  readonly coldReplay: ColdReplay;
-}
-
-/** A replay in a process that has not cached the response, with and without the table ReplayCache. */
-interface ColdReplay {
-  readonly cached: RoundTrips;
-  readonly uncached: RoundTrips;
-  /** Time with the table divided by the time without it. */
-  readonly timeRatio: number;
+  /** A replay in a process that has not cached the response, with and without the table ReplayCache. */
+  readonly coldReplay: { readonly cached: RoundTrips; readonly uncached: RoundTrips };
 }
 
 interface RoundTrips {
@@ -124,9 +117,11 @@ export async function measureAuthority(
       rocketRides: await costOf(1, () => rocketRides),
     };
     await refuseUncopied(database);
-    const { duplicates } = options.size;
-    const coldReplay = await measureColdReplay(config, { database, tables, count: duplicates });
-    return { ...costs, duplicateMs: await waitingDuplicate(database, duplicates), coldReplay };
+    return {
+      ...costs,
+      duplicateMs: await waitingDuplicate(database, options.size.duplicates),
+      coldReplay: await coldReplay(config, tables, database),
+    };
   } finally {
     globalThis.fetch = fetch;
     await database.close();
@@ -217,45 +212,32 @@ async function counted(
   }
 }
 
-interface ReplayBench {
-  readonly database: Database;
-  readonly tables: StoreTables;
-  readonly count: number;
-}
-
-/** The two kinds alternate. The table of idempotency records, which has the same key, serves as ReplayCache. */
-async function measureColdReplay(
+/** The table of idempotency records, which has the same key, serves as ReplayCache. */
+async function coldReplay(
   config: DynamoDBClientConfig,
-  { database, tables, count }: ReplayBench,
-): Promise<ColdReplay> {
+  tables: StoreTables,
+  database: Database,
+): Promise<AuthorityCosts['coldReplay']> {
   const metered = meteredClient(config);
-  const documents = documentClient(metered.client);
-  const newProcess = (variables?: Readonly<Record<string, string>>) => {
-    const { store, replays } = authorityOn(database, documents, tables, variables);
-    const tools = { ...engineProcess(metered.client, tables, trivialProcessor()), store, replays };
-    return async (key: string) => (await createPayment(tools, typicalPayment(key))).kind;
+  const replay = async (key: string, variables: Readonly<Record<string, string>>): Promise<RoundTrips> => {
+    const newProcess = () => {
+      const { store, replays } = authorityOn(database, documentClient(metered.client), tables, variables);
+      return { ...engineProcess(metered.client, tables, trivialProcessor()), store, replays };
+    };
+    await createPayment(newProcess(), typicalPayment(key));
+    return counted(metered, async () => {
+      const { kind } = await createPayment(newProcess(), typicalPayment(key));
+      invariant(kind === 'replay', `the payment ${key} was not replayed: ${kind}`);
+    });
   };
-  const kinds = { cached: { [REPLAY_CACHE_TABLE]: tables.idempotency }, uncached: {} };
-  const trips = new Map<string, RoundTrips>();
-  const tookMs: Record<keyof typeof kinds, number[]> = { cached: [], uncached: [] };
-  const replay = async (kind: keyof typeof kinds, key: string): Promise<void> => {
-    await newProcess(kinds[kind])(key);
-    const retry = newProcess(kinds[kind]);
-    const begunMs = performance.now();
-    trips.set(
-      kind,
-      await counted(metered, async () => invariant((await retry(key)) === 'replay', `${key} was not replayed`)),
-    );
-    tookMs[kind].push(performance.now() - begunMs);
-  };
-  for (let each = 0; each < count; each += 1) {
-    await replay('cached', `cold-cached-${each}`);
-    await replay('uncached', `cold-uncached-${each}`);
+  try {
+    return {
+      cached: await replay('cold-cached', { [REPLAY_CACHE_TABLE]: tables.idempotency }),
+      uncached: await replay('cold-uncached', {}),
+    };
+  } finally {
+    metered.client.destroy();
   }
-  metered.client.destroy();
-  const [cached, uncached] = [trips.get('cached'), trips.get('uncached')];
-  invariant(cached !== undefined && uncached !== undefined, 'no replay was measured');
-  return { cached, uncached, timeRatio: median(tookMs.cached) / median(tookMs.uncached) };
 }
 
 const toolsOn = (database: Database) => ({ database, pacing: { clock: systemClock, entropy: systemEntropy } });

@@ -173,8 +173,8 @@ ${rows(throughput, ({ subject, ...spent }) => [subject, ...ratioCells(spent)])}
 
 ## With PostgreSQL as the authority
 
-The same payment, with the rows on a PostgreSQL server of this machine without \`fsync\`, over four connections, and with their copy in DynamoDB before the response. rocket-rides is the program of
-[the comparison](comparison.md), without HTTP; it keeps a transaction open during the call of the processor. Ratios are to Payonce with DynamoDB in the same rounds.
+The same payment, with the rows on a local PostgreSQL server without \`fsync\`, over four connections, and with their copy in DynamoDB before the response. rocket-rides, the program of
+[the comparison](comparison.md) without HTTP, keeps a transaction open during the call of the processor. Ratios are to Payonce with DynamoDB.
 
 | program | statements | calls of DynamoDB | CPU | time, one at a time | time, 32 in flight |
 |---|---|---|---|---|---|
@@ -185,10 +185,9 @@ ${rows([authority.dynamodb, authority.postgres, authority.rocketRides], ({ progr
   ...[ratios.cpuRatio, ratios.timeRatio, ratios.throughputRatio].map((ratio) => ratio.toFixed(2)),
 ])}
 
-A duplicate of an effect that waits for the row of the first gets its response ${authority.duplicateMs.toFixed(1)} ms after the start of the commit (median). With DynamoDB it is answered
-\`409\`, or asks again.
+A duplicate of an effect that waits for the row of the first gets its response ${authority.duplicateMs.toFixed(1)} ms after the start of the commit (median). With DynamoDB, it gets \`409\` or asks again.
 
-A replay in a new process runs ${roundTrips(authority.coldReplay.cached)} with \`ReplayCache\`, and ${roundTrips(authority.coldReplay.uncached)} without it. On this machine, where DynamoDB is an emulator, a replay with it takes ${authority.coldReplay.timeRatio.toFixed(2)} times as long as without it.
+A new process replays with ${roundTrips(authority.coldReplay.cached)} with \`ReplayCache\`, and with ${roundTrips(authority.coldReplay.uncached)} without it.
 
 ## The start and the weight
 
@@ -198,7 +197,7 @@ ${rows([...weight.kilobytes], ([name, size]) => [name, name === 'payments' ? '40
 
 CPU time of the payments function with the sandbox, relative to a Powertools handler with zod that takes the same payment (new processes, medians): import ${start.importToPowertools.toFixed(2)}, a payment of a warm process ${warm.toPowertools.toFixed(2)}. The server plays DynamoDB, Secrets Manager and the processor, so that only the programs differ.
 
-Where the CPU time goes, by the owner of the code that runs (V8's sampling profiler): the import of the payments function, a process that pays many times, and a process of the projector that handles many events, both with their imports. "Compilation" is of modules, by V8; the rest of V8 is mostly garbage collection. A profile includes the start of Node.js.
+Where the CPU time goes, by the owner of the code that runs (V8's sampling profiler): the import of the payments function, a process that pays many times, and a process of the projector that handles many events, both with their imports. "Compilation" is of modules, by V8; the rest of V8 is mostly garbage collection.
 
 ${sharesTable(profiles)}
 
@@ -208,7 +207,7 @@ schemas and the client of Secrets Manager ([0160](../design/decisions/0160-secre
 }
 
 function roundTrips({ statements, calls }: { readonly statements: number; readonly calls: number }): string {
-  return `${statements} statement${statements === 1 ? '' : 's'} and ${calls} call${calls === 1 ? '' : 's'} of DynamoDB`;
+  return `${statements} statement${statements === 1 ? '' : 's'} and ${calls} call${calls === 1 ? '' : 's'}`;
 }
 
 function machine(): string {

@@ -32,7 +32,7 @@ const measured = (value: number): Measured => ({
     postgres: authorityCost('Payonce, PostgreSQL', value),
     rocketRides: authorityCost('rocket-rides', value),
     duplicateMs: value,
-    coldReplay: { cached: { statements: 0, calls: 1 }, uncached: { statements: 1, calls: 0 }, timeRatio: value },
+    coldReplay: { cached: { statements: 0, calls: 1 }, uncached: { statements: 1, calls: 0 } },
   },
   refund: { calls: value, readUnits: value },
   listCalls: value,
