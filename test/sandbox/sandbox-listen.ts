@@ -1,4 +1,5 @@
 import { Server as HttpServer } from 'node:http';
+import { Server as HttpsServer } from 'node:https';
 import type { Server } from 'node:net';
 
 /** @returns the base URL */
@@ -12,9 +13,9 @@ export async function listenOnLoopback(server: Server): Promise<string> {
   return `http://127.0.0.1:${address.port}`;
 }
 
-/** Closes the connections of an HTTP server. Those of another server must already be closed. */
+/** Closes the connections of an HTTP or HTTPS server. Those of another server must already be closed. */
 export async function stopListening(server: Server): Promise<void> {
-  if (server instanceof HttpServer) server.closeAllConnections();
+  if (server instanceof HttpServer || server instanceof HttpsServer) server.closeAllConnections();
   await new Promise<void>((resolve) => {
     server.close(() => resolve());
   });
