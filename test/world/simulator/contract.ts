@@ -152,7 +152,6 @@ export interface Settings {
   readonly emailsADay: number;
   /** Abilities that the processors lack, as in the setting `processorWithout`. @default they have all abilities */
   readonly without?: string;
-  /** In milliseconds. */
   readonly clockSkewMs: number;
 }
 

@@ -39,7 +39,6 @@ export interface ServiceBehavior {
   readonly broken?: () => Error;
   /** In milliseconds. */
   readonly lasts: readonly [number, number];
-  /** In milliseconds. */
   readonly timeoutMs: number;
 }
 

@@ -136,6 +136,5 @@ export interface CallbackHabits {
   readonly late: number;
   /** An action of the processor itself is late, for example the end of a pending refund. */
   readonly slow: number;
-  /** In milliseconds. */
   readonly lateMs: number;
 }

@@ -12,7 +12,7 @@ import { nameOfRow } from '../stream.ts';
 
 const BOOK_OF_ALL = new RegExp(`^${ViewsRow.book}.*#all#\\d+$`);
 
-/** In milliseconds. */
+/** Maximum difference between two clocks. */
 export const MAX_SKEW_MS = 10 * 60_000;
 
 /** Row with the simulated time of its write, in Unix milliseconds. */
